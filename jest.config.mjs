@@ -1,0 +1,21 @@
+const base = {
+  rootDir: import.meta.dirname,
+  transform: { '^.+\\.ts$': ['@swc/jest'] },
+  extensionsToTreatAsEsm: ['.ts'],
+  testEnvironment: 'node',
+  moduleNameMapper: {
+    '^#lib/adapters/(catalog|registry)$': '<rootDir>/libs/adapters/src/$1.ts',
+    '^#lib/(adapters|protocol)/([^/]+)$': '<rootDir>/libs/$1/src/$2/index.ts',
+    '^#lib/([^/]+)$': '<rootDir>/libs/$1/src/index.ts',
+    '^(\\.{1,2}/.*)\\.js$': '$1',
+  },
+  modulePathIgnorePatterns: ['<rootDir>/dist/'],
+};
+
+export default {
+  projects: [
+    { ...base, displayName: 'unit', testMatch: ['<rootDir>/{apps,libs,test,scripts}/**/*.spec.ts'] },
+    { ...base, displayName: 'integration', testMatch: ['<rootDir>/{apps,libs,test,scripts}/**/*.int-spec.ts'], testTimeout: 60_000 },
+    { ...base, displayName: 'e2e', testMatch: ['<rootDir>/test/e2e/**/*.e2e-spec.ts'], testTimeout: 120_000 },
+  ],
+};
