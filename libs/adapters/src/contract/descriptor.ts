@@ -1,0 +1,20 @@
+/** What the gateway may know of a runner kind. Nothing here loads the adapter. */
+export interface RunnerDescriptor {
+  /** The word used in agents.yaml and, by default, the queue pool. */
+  readonly kind: string;
+  readonly title: string;
+  readonly capabilities: RunnerCapabilities;
+  /** JSON Schema of a backend's `options`. */
+  readonly optionsSchema: Readonly<Record<string, unknown>>;
+}
+
+export interface RunnerCapabilities {
+  /** Event types the runner may emit, besides those the platform writes. */
+  readonly events: readonly string[];
+  /** It can stop and wait for an answer. */
+  readonly pause: boolean;
+  /** After a lost runtime it can go on from its last checkpoint. */
+  readonly resume: boolean;
+  /** An abort stops it within the grace period. */
+  readonly cancel: boolean;
+}

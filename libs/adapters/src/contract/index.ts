@@ -1,0 +1,14 @@
+export type {
+  RunContext,
+  RunnerAdapter,
+  RunnerAnswer,
+  RunnerEvent,
+  RunnerEventType,
+  RunnerItem,
+  ToolClient,
+  ToolDescription,
+} from './runner.js';
+export type { RunnerCapabilities, RunnerDescriptor } from './descriptor.js';
+export type { AdapterEnvironment, AdapterFactory, ModelEndpoint } from './environment.js';
+export { AdapterError, BudgetError, isAdapterError, ToolError } from './errors.js';
+export type { AdapterErrorDetails, AdapterErrorKind, Effects } from './errors.js';

@@ -1,0 +1,97 @@
+import type { Budgets, ConfirmationBody, Detail, EventBody, ResultBody, TaskKey, UsageBody } from '#lib/domain';
+
+/** Events an adapter may emit: progress only. Task, artifact and confirmation events are written by the platform. */
+export type RunnerEventType = Exclude<
+  EventBody['type'],
+  `task.${string}` | 'artifact.created' | 'agent.request_confirmation' | 'heartbeat' | 'tool.denied'
+>;
+export type RunnerEvent = Extract<EventBody, { type: RunnerEventType }>;
+
+/**
+ * One item of a run's stream. Every run ends with exactly one `result` or `pause`, or by throwing an AdapterError;
+ * nothing follows it.
+ */
+export type RunnerItem =
+  | ({ readonly kind: 'event' } & RunnerEvent)
+  /** Stored in the same statement as the events emitted since the last one; the newest is given to the next run. JSON, at most 4 MiB. */
+  | { readonly kind: 'checkpoint'; readonly data: unknown }
+  /** A file of the workspace to keep as a downloadable artifact; the path is relative to the workspace. */
+  | {
+      readonly kind: 'artifact';
+      readonly path: string;
+      readonly name: string;
+      readonly mediaType: string;
+      readonly stepId?: string;
+    }
+  /**
+   * The end. `messageId` names the message (started and streamed at `full`) that is the final answer; its
+   * `message.completed` is written by the platform, so the adapter must not emit it for that message.
+   */
+  | { readonly kind: 'result'; readonly result: ResultBody; readonly messageId?: string; readonly usage?: UsageBody }
+  /** The run stops until somebody answers. A checkpoint must have come before it. */
+  | { readonly kind: 'pause'; readonly confirmations: readonly Omit<ConfirmationBody, 'digest' | 'expires_at'>[] };
+
+/** The answer that a resumed run continues from. */
+export interface RunnerAnswer {
+  readonly decisions: readonly {
+    readonly tool_call_id: string;
+    readonly approved: boolean;
+    readonly reason?: string;
+    readonly edited_args?: Readonly<Record<string, unknown>>;
+  }[];
+  readonly input?: string;
+  readonly results: readonly { readonly tool_call_id: string; readonly output?: unknown; readonly error?: string }[];
+}
+
+/** A tool as the model sees it. `parameters` is a JSON Schema of an object. */
+export interface ToolDescription {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: Readonly<Record<string, unknown>>;
+  readonly idempotent: boolean;
+}
+
+/** The tools this run may use. The client checks arguments and permissions; the adapter emits the events. */
+export interface ToolClient {
+  readonly list: readonly ToolDescription[];
+  /** Resolves with the output (JSON); throws ToolError. Aborts with the run's signal. */
+  call(name: string, args: unknown, toolCallId: string): Promise<unknown>;
+}
+
+/** Everything a run may know. `input` and `context` are exactly what the caller sent. */
+export interface RunContext {
+  readonly taskKey: TaskKey;
+  readonly taskId: string;
+  /** Fencing token: 1, 2, 3 … per task. */
+  readonly runNo: number;
+  readonly tenant: string;
+  readonly agentId: string;
+  readonly type?: string;
+  readonly sessionId?: string;
+  readonly userId?: string;
+  readonly parentSessionId?: string;
+  readonly input: unknown;
+  readonly context: Readonly<Record<string, unknown>>;
+  /** `context.attributes`, as one map under `agentprotocol.context.attributes`; never shown to a model. */
+  readonly attributes: Readonly<Record<string, unknown>>;
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly detail: Detail;
+  /** Data of the newest checkpoint of an earlier run of this task. */
+  readonly checkpoint?: unknown;
+  /** Present when this run follows an answer. */
+  readonly answer?: RunnerAnswer;
+  readonly tools: ToolClient;
+  /** Absolute path of the task's own directory; exists, is writable, bounded in size. */
+  readonly workspace: string;
+  readonly budgets: Budgets;
+}
+
+/** The contract of a runner. One instance serves many runs at once; it owns its connections. */
+export interface RunnerAdapter {
+  /** Runs or resumes one task. After `signal` fires the stream must end (by throwing `cancelled`) within the grace period. */
+  start(context: RunContext, signal: AbortSignal): AsyncIterable<RunnerItem>;
+  /** Resolves when the adapter can take work; throws an AdapterError when it cannot. */
+  health(): Promise<void>;
+  /** Frees what it owns. */
+  close(): Promise<void>;
+}

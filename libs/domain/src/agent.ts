@@ -1,0 +1,76 @@
+import type { Detail } from './event-table.js';
+
+/** Parts a task's input may have besides plain text. */
+export const INPUT_MODES = ['text', 'data', 'file', 'image', 'audio', 'video'] as const;
+export type InputMode = (typeof INPUT_MODES)[number];
+
+/** What runs a task: a runner kind with its options. `version` names one immutable row of `backend_versions`. */
+export interface BackendChoice {
+  readonly runner: string;
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly weight: number;
+  /** Queue pool; by default the runner kind. */
+  readonly pool?: string;
+}
+
+/** Conditions of a route; all that are given must hold. */
+export interface RouteCondition {
+  readonly type?: string;
+  readonly tenant?: string;
+  readonly user?: string;
+  /** By `context.<key>` and `attributes.<key>`. */
+  readonly [key: `context.${string}` | `attributes.${string}`]: unknown;
+}
+
+export interface Route {
+  readonly when?: RouteCondition;
+  readonly tools?: readonly string[];
+  readonly backends: readonly BackendChoice[];
+}
+
+/** How the agent behaves around a run. Times in seconds. */
+export interface AgentPolicy {
+  readonly onLost: 'resume' | 'restart' | 'fail';
+  readonly maxRuns: number;
+  readonly retries: { readonly attempts: number; readonly firstDelaySeconds: number; readonly maxDelaySeconds: number };
+  readonly deadlineSeconds: number;
+  readonly graceSeconds: number;
+  readonly stallSeconds: number;
+  readonly budgets: Budgets;
+}
+
+/** Bounds of one run; absent means unbounded. */
+export interface Budgets {
+  readonly modelCalls?: number;
+  readonly toolCalls?: number;
+  readonly tokens?: number;
+  readonly wallSeconds?: number;
+}
+
+/** An agent as declared in agents.yaml. */
+export interface AgentDeclaration {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly enabled: boolean;
+  readonly default: boolean;
+  /** Tenants that see it; absent: all. */
+  readonly tenants?: readonly string[];
+  readonly types: readonly string[];
+  readonly inputModes: readonly InputMode[];
+  readonly inputSchema?: Readonly<Record<string, unknown>>;
+  readonly tools: readonly string[];
+  readonly detail?: Detail;
+  readonly policy: AgentPolicy;
+  readonly routes: readonly Route[];
+}
+
+export const DEFAULT_POLICY: AgentPolicy = {
+  onLost: 'resume',
+  maxRuns: 3,
+  retries: { attempts: 3, firstDelaySeconds: 1, maxDelaySeconds: 30 },
+  deadlineSeconds: 604_800,
+  graceSeconds: 10,
+  stallSeconds: 180,
+  budgets: {},
+};

@@ -1,0 +1,89 @@
+export { INPUT_MODES, DEFAULT_POLICY } from './agent.js';
+export type {
+  InputMode,
+  BackendChoice,
+  RouteCondition,
+  Route,
+  AgentPolicy,
+  Budgets,
+  AgentDeclaration,
+} from './agent.js';
+export {
+  ENVELOPE_VERSION,
+  ENVELOPE_MAX_BYTES,
+  PAYLOAD_MAX_BYTES,
+  encodeEnvelope,
+  encodeFrame,
+  encodeHeartbeat,
+  isShownAt,
+  parseDetail,
+} from './envelope.js';
+export type { StoredEvent, Frame } from './envelope.js';
+export { ERRORS, DomainError, isDomainError, FAILURES } from './errors.js';
+export type { ErrorCode, Fault, ErrorDetails, FailureCode } from './errors.js';
+export { DETAILS, EVENTS, isEventType, TERMINAL_EVENTS, isTerminalEvent } from './event-table.js';
+export type {
+  Detail,
+  FieldTypes,
+  ErrorBody,
+  ArtifactBody,
+  ConfirmationBody,
+  ResultBody,
+  UsageBody,
+  FieldKind,
+  FieldSpec,
+  EventSpec,
+  EventType,
+  Payload,
+  EventBody,
+} from './event-table.js';
+export { isTaskId, isEventId } from './ids.js';
+export type { Branded, TaskKey, TaskId, EventId, ArtifactId } from './ids.js';
+export { foldEvents } from './patch.js';
+export type { TaskPatch, StepPatch, ConfirmationPatch } from './patch.js';
+export { AgentStore } from './ports/agent-store.js';
+export type { AgentRecord, BackendVersion } from './ports/agent-store.js';
+export { BlobStore } from './ports/blob-store.js';
+export { EventBus } from './ports/event-bus.js';
+export type { TaskNews, Unsubscribe } from './ports/event-bus.js';
+export { EventLog } from './ports/event-log.js';
+export type {
+  EventDraft,
+  RunGuard,
+  ControlGuard,
+  Append,
+  DispatchReason,
+  Dispatch,
+  Appended,
+  PageLimits,
+  Tail,
+} from './ports/event-log.js';
+export { KeyStore } from './ports/key-store.js';
+export type { KeyRecord } from './ports/key-store.js';
+export { Logger } from './ports/logger.js';
+export type { LogFields } from './ports/logger.js';
+export { RunConsumer, RunQueue } from './ports/run-queue.js';
+export type { ConsumeOptions } from './ports/run-queue.js';
+export { RunStore } from './ports/run-store.js';
+export type { RunJob, ClaimRequest, Claim, RunPolicy, LostRun, DueTask } from './ports/run-store.js';
+export { TaskStore } from './ports/task-store.js';
+export type {
+  TaskScope,
+  Submission,
+  SubmitOutcome,
+  SubmissionKeys,
+  AuditEntry,
+  TaskSnapshot,
+  TaskFilter,
+  Page,
+  PageRequest,
+  ArtifactRecord,
+} from './ports/task-store.js';
+export { UNPROJECTED_COLUMNS, applyPatch } from './projection.js';
+export type { TaskProjection, StepProjection, ConfirmationProjection, Projection } from './projection.js';
+export { SCOPES, isScope } from './scopes.js';
+export type { Scope } from './scopes.js';
+export { TASK_STATES, statusOf, isTerminal, STEP_STATES } from './state.js';
+export type { TaskState, TaskStatus, StepState } from './state.js';
+export { TransitionError, statesBefore, transition, isStepEvent, stepTransition } from './transition.js';
+export type { StepEventType } from './transition.js';

@@ -1,0 +1,181 @@
+import type {
+  ArtifactBody,
+  ConfirmationBody,
+  ErrorBody,
+  EventBody,
+  Payload,
+  ResultBody,
+  UsageBody,
+} from './event-table.js';
+import { isStepEvent, type StepEventType, stepTransition } from './transition.js';
+import type { StepState, TaskState } from './state.js';
+
+/**
+ * What a batch of events changes, folded to at most one change per row, so that one set-based statement can apply it
+ * without knowing the rows. `undefined` leaves a column, `null` empties it.
+ */
+export interface TaskPatch {
+  created?: Payload<'task.created'>;
+  state?: TaskState;
+  runNo?: number;
+  /** False: the run is closed by this append. */
+  runOpen?: false;
+  currentStep?: string | null;
+  waitingOn?: string | null;
+  waitId?: string | null;
+  /** RFC 3339; when the wait expires. */
+  waitUntil?: string | null;
+  stalled?: boolean;
+  cancelRequested: boolean;
+  result?: ResultBody;
+  usage?: UsageBody;
+  error?: ErrorBody;
+  started: boolean;
+  finished: boolean;
+  /** False when nothing but control events was written. */
+  progressed: boolean;
+  steps: Map<string, StepPatch>;
+  /** Every other open step ends this way. */
+  closeSteps?: { readonly state: StepState; readonly error: ErrorBody | null };
+  artifacts: ArtifactBody[];
+  confirmations?: ConfirmationPatch;
+}
+
+export interface StepPatch {
+  name?: string;
+  state: StepState;
+  attempt?: number;
+  error?: ErrorBody | null;
+}
+
+export interface ConfirmationPatch {
+  waitId?: string;
+  open?: readonly ConfirmationBody[];
+  close?: { readonly state: 'decided' | 'closed'; readonly decidedBy: string | null };
+}
+
+const CONTROL: ReadonlySet<string> = new Set(['task.stalled', 'task.cancel_requested', 'task.recovered']);
+const LOST: ErrorBody = { code: 'lost', message: 'The run that worked on this step was lost.' };
+
+/** Folds events, in order, to one patch. Legality is the caller's to check (`transition`). */
+export function foldEvents(events: readonly EventBody[]): TaskPatch {
+  const patch: TaskPatch = {
+    cancelRequested: false,
+    started: false,
+    finished: false,
+    progressed: events.some((event) => !CONTROL.has(event.type)),
+    steps: new Map(),
+    artifacts: [],
+  };
+  for (const event of events) fold(patch, event);
+  return patch;
+}
+
+function fold(patch: TaskPatch, event: EventBody): void {
+  if (isStepEvent(event.type)) foldStep(patch, event.type, event.payload as Payload<'step.failed'>);
+  else (FOLDS[event.type] as ((patch: TaskPatch, payload: unknown) => void) | undefined)?.(patch, event.payload);
+}
+
+type Folds = { readonly [E in EventBody as E['type']]?: (patch: TaskPatch, payload: E['payload']) => void };
+
+const FOLDS: Folds = {
+  'task.created': (patch, payload) => {
+    patch.created = payload;
+    patch.state = 'queued';
+  },
+  'task.started': (patch, { run_no }) => claim(patch, run_no),
+  'task.retrying': (patch, { run_no }) => {
+    claim(patch, run_no);
+    closeOpenSteps(patch, 'failed', LOST);
+    patch.currentStep = null;
+  },
+  'task.waiting_for_input': (patch, { wait_id, confirmations, expires_at }) => {
+    patch.state = 'waiting_for_input';
+    patch.runOpen = false;
+    patch.waitId = wait_id;
+    patch.waitUntil = expires_at;
+    patch.waitingOn = null;
+    patch.confirmations = { waitId: wait_id, open: confirmations };
+  },
+  'task.resumed': (patch, { decided_by }) => {
+    patch.state = 'running';
+    patch.waitId = null;
+    patch.waitUntil = null;
+    patch.confirmations = { close: { state: 'decided', decidedBy: decided_by } };
+  },
+  'task.stalled': (patch, { waiting_on }) => {
+    patch.stalled = true;
+    if (waiting_on !== undefined) patch.waitingOn = waiting_on;
+  },
+  'task.recovered': (patch) => {
+    patch.stalled = false;
+  },
+  'task.cancel_requested': (patch) => {
+    patch.cancelRequested = true;
+  },
+  'task.cancelled': (patch) => {
+    end(patch, 'cancelled');
+    closeOpenSteps(patch, 'cancelled', null);
+  },
+  'task.succeeded': (patch, { result, usage }) => {
+    end(patch, 'succeeded');
+    patch.result = result;
+    if (usage) patch.usage = usage;
+  },
+  'task.failed': (patch, { error, usage }) => {
+    end(patch, 'failed');
+    patch.error = error;
+    if (usage) patch.usage = usage;
+    closeOpenSteps(patch, 'failed', error);
+  },
+  'tool.invoked': (patch, { tool_name }) => {
+    patch.waitingOn = tool_name;
+  },
+  'tool.completed': (patch) => {
+    patch.waitingOn = null;
+  },
+  'tool.failed': (patch) => {
+    patch.waitingOn = null;
+  },
+  'artifact.created': (patch, { artifact }) => {
+    patch.artifacts.push(artifact);
+  },
+};
+
+function claim(patch: TaskPatch, runNo: number): void {
+  patch.state = 'running';
+  patch.runNo = runNo;
+  patch.started = true;
+  patch.waitingOn = null;
+}
+
+function end(patch: TaskPatch, state: TaskState): void {
+  patch.state = state;
+  patch.runOpen = false;
+  patch.finished = true;
+  patch.stalled = false;
+  patch.currentStep = null;
+  patch.waitingOn = null;
+  patch.waitId = null;
+  patch.waitUntil = null;
+  patch.confirmations = { close: { state: 'closed', decidedBy: null } };
+}
+
+function closeOpenSteps(patch: TaskPatch, state: StepState, error: ErrorBody | null): void {
+  patch.closeSteps = { state, error };
+  for (const step of patch.steps.values()) if (step.state === 'running') Object.assign(step, { state, error });
+}
+
+function foldStep(patch: TaskPatch, type: StepEventType, payload: Payload<'step.failed'>): void {
+  const { step_id, step_name, attempt } = payload;
+  const known = patch.steps.get(step_id);
+  const state = type === 'step.started' ? 'running' : stepTransition('running', type);
+  patch.steps.set(step_id, {
+    ...known,
+    state,
+    ...(step_name === undefined ? {} : { name: step_name }),
+    ...(attempt === undefined ? {} : { attempt }),
+    error: (payload.error as ErrorBody | undefined) ?? null,
+  });
+  patch.currentStep = state === 'running' ? (step_name ?? known?.name ?? step_id) : null;
+}

@@ -1,0 +1,82 @@
+import type { EventBody } from '../event-table.js';
+import type { StoredEvent } from '../envelope.js';
+import type { EventId, TaskId, TaskKey } from '../ids.js';
+import type { TaskState } from '../state.js';
+
+/** An event ready to be stored: `json` is its payload's JSON text, at most PAYLOAD_MAX_BYTES. */
+export interface EventDraft {
+  readonly eventId: EventId;
+  readonly body: EventBody;
+  readonly json: string;
+}
+
+/** Holds while the run is the live one and has appended exactly `runPos` events. */
+export interface RunGuard {
+  readonly kind: 'run';
+  readonly runNo: number;
+  readonly runPos: number;
+}
+
+/** Holds while the task is in one of these states; the optional conditions must hold as well. */
+export interface ControlGuard {
+  readonly kind: 'control';
+  readonly from: readonly TaskState[];
+  readonly runOpen?: boolean;
+  readonly runNo?: number;
+  readonly waitId?: string;
+}
+
+/** Events of one task that go in together or not at all. Batches hold at most one append per task. */
+export interface Append {
+  readonly taskKey: TaskKey;
+  readonly guard: RunGuard | ControlGuard;
+  readonly events: readonly EventDraft[];
+  /** JSON text; replaces the task's checkpoint in the same statement. */
+  readonly checkpoint?: string;
+  /** An outbox row for run `runNo` written in the same statement. */
+  readonly dispatch?: Dispatch;
+}
+
+/** Why a run is to start; `task.started` follows the first two, `task.retrying` the others. */
+export type DispatchReason = 'submitted' | 'resumed' | 'lost' | 'error' | 'handover';
+
+export interface Dispatch {
+  readonly runNo: number;
+  readonly reason: DispatchReason;
+  readonly delayMs: number;
+}
+
+/** Where an append landed. */
+export interface Appended {
+  readonly taskKey: TaskKey;
+  /** The first event got `baseSeq + 1`. */
+  readonly baseSeq: number;
+  readonly atMs: number;
+  /** When a cancel was asked; absent if none was. */
+  readonly cancelAtMs?: number;
+  readonly stalled: boolean;
+}
+
+export interface PageLimits {
+  /** 1 to 500. */
+  readonly maxEvents: number;
+  readonly maxBytes: number;
+}
+
+/** The append-only log of every task. */
+export abstract class EventLog {
+  /** One statement for the whole batch. A task whose guard fails is missing from the answer; the others commit. */
+  abstract append(batch: readonly Append[]): Promise<readonly Appended[]>;
+  /** Events after `afterSeq`, in order; at least one if there is one, even when it alone passes `maxBytes`. */
+  abstract page(taskKey: TaskKey, afterSeq: number, limits: PageLimits): Promise<readonly StoredEvent[]>;
+  /** `last_seq` and state of each task that exists. */
+  abstract tails(taskKeys: readonly TaskKey[]): Promise<ReadonlyMap<TaskKey, Tail>>;
+  /** The seq of an event of this task. */
+  abstract seqOf(taskKey: TaskKey, eventId: EventId): Promise<number | undefined>;
+}
+
+export interface Tail {
+  readonly taskId: TaskId;
+  readonly lastSeq: number;
+  readonly state: TaskState;
+}

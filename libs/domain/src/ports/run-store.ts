@@ -1,0 +1,105 @@
+import type { Budgets } from '../agent.js';
+import type { Detail } from '../event-table.js';
+import type { StepProjection } from '../projection.js';
+import type { EventId, TaskId, TaskKey } from '../ids.js';
+import type { DispatchReason } from './event-log.js';
+
+/** A wish to start run `runNo` of a task. */
+export interface RunJob {
+  readonly taskKey: TaskKey;
+  readonly runNo: number;
+  readonly pool: string;
+  /** 0 to 9; 9 runs first. */
+  readonly priority: number;
+  readonly delayMs: number;
+}
+
+export interface ClaimRequest {
+  readonly job: RunJob;
+  readonly eventId: EventId;
+}
+
+/** A run that was won: everything the executor needs, read in the statement that claimed it. */
+export interface Claim {
+  readonly taskKey: TaskKey;
+  readonly taskId: TaskId;
+  readonly runNo: number;
+  readonly tenant: string;
+  readonly agentId: string;
+  readonly type: string | null;
+  readonly sessionId: string | null;
+  readonly userId: string | null;
+  readonly createdBy: string;
+  readonly runner: string;
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly policy: RunPolicy;
+  readonly detail: Detail;
+  readonly deadlineAtMs: number;
+  /** JSON text exactly as sent. */
+  readonly input: string;
+  /** JSON text exactly as sent. */
+  readonly context: string;
+  /** JSON text of the newest checkpoint. */
+  readonly checkpoint: string | null;
+  /** JSON text of the answer this run follows. */
+  readonly answer: string | null;
+  readonly openSteps: readonly StepProjection[];
+  readonly reason: DispatchReason;
+  /** seq, time and payload of the event the claim wrote (`task.started` or `task.retrying`). */
+  readonly event: {
+    readonly type: 'task.started' | 'task.retrying';
+    readonly seq: number;
+    readonly atMs: number;
+    readonly json: string;
+  };
+  readonly cancelAtMs?: number;
+}
+
+/** The part of an agent's policy that travels with a backend version. Seconds. */
+export interface RunPolicy {
+  readonly onLost: 'resume' | 'restart' | 'fail';
+  readonly maxRuns: number;
+  readonly retries: { readonly attempts: number; readonly firstDelaySeconds: number; readonly maxDelaySeconds: number };
+  readonly graceSeconds: number;
+  readonly stallSeconds: number;
+  readonly budgets: Budgets;
+  readonly tools: readonly string[];
+}
+
+/** A run whose lease ran out. */
+export interface LostRun {
+  readonly taskKey: TaskKey;
+  readonly taskId: TaskId;
+  readonly runNo: number;
+  readonly pool: string;
+  readonly priority: number;
+  readonly policy: RunPolicy;
+  readonly runner: string;
+  readonly hasCheckpoint: boolean;
+  readonly cancelRequested: boolean;
+  readonly consecutiveLost: number;
+}
+
+/** A task whose time is up. */
+export interface DueTask {
+  readonly taskKey: TaskKey;
+  readonly state: 'queued' | 'running' | 'waiting_for_input';
+  readonly runNo: number;
+  readonly runOpen: boolean;
+  readonly runtimeId: string | null;
+}
+
+/** Runs, their leases and the outbox: the queue only wakes, these rows decide. */
+export abstract class RunStore {
+  /** Compare-and-set per job, one statement for all; jobs that lost are missing from the answer. */
+  abstract claim(
+    requests: readonly ClaimRequest[],
+    runtime: { readonly id: string; readonly leaseMs: number },
+  ): Promise<readonly Claim[]>;
+  /** Outbox rows that are due, pushed back (2, 10, 30 s) in the same statement; at most `limit`. */
+  abstract dueJobs(limit: number): Promise<readonly RunJob[]>;
+  /** Runs past their lease, at most `limit`; closing them is the caller's append. */
+  abstract lostRuns(limit: number): Promise<readonly LostRun[]>;
+  /** Tasks past their deadline, at most `limit`. */
+  abstract overdueTasks(limit: number): Promise<readonly DueTask[]>;
+}

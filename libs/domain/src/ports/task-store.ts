@@ -1,0 +1,146 @@
+import type { ArtifactBody, Detail, ErrorBody, ResultBody, UsageBody } from '../event-table.js';
+import type { ArtifactId, TaskId, TaskKey } from '../ids.js';
+import type { StepProjection, ConfirmationProjection } from '../projection.js';
+import type { TaskState } from '../state.js';
+import type { EventDraft } from './event-log.js';
+
+/** Whose tasks are meant: all of a tenant, or one principal's in it. */
+export interface TaskScope {
+  readonly tenant: string;
+  /** Absent: the whole tenant (`tasks:all`). */
+  readonly principal?: string;
+}
+
+/** A task to be made: one transaction of keys, task, head, first event, audit record and outbox row. */
+export interface Submission {
+  readonly taskKey: TaskKey;
+  readonly taskId: TaskId;
+  /** True when the caller chose `taskId`. */
+  readonly ownTaskId: boolean;
+  readonly idempotencyKey?: string;
+  /** SHA-256 of the canonical body; compared when a key comes again. */
+  readonly bodyHash: Uint8Array;
+  readonly tenant: string;
+  readonly principal: string;
+  readonly agentId: string;
+  readonly type?: string;
+  readonly userId?: string;
+  readonly sessionId?: string;
+  readonly backendVersionId: string;
+  readonly runner: string;
+  readonly pool: string;
+  readonly detail: Detail;
+  readonly priority: number;
+  readonly deadlineAtMs: number;
+  /** JSON text exactly as sent. */
+  readonly input: string;
+  /** JSON text exactly as sent. */
+  readonly context: string;
+  readonly created: EventDraft;
+  readonly audit: AuditEntry;
+}
+
+/** `created`: made now. `existing`: the same request came before. `conflict`: a key names something else. */
+export type SubmitOutcome =
+  | { readonly kind: 'created'; readonly taskKey: TaskKey; readonly taskId: TaskId; readonly atMs: number }
+  | { readonly kind: 'existing'; readonly taskKey: TaskKey; readonly taskId: TaskId }
+  | { readonly kind: 'conflict' };
+
+/** The keys of a submission, for looking it up before anything may refuse it. */
+export type SubmissionKeys = Pick<
+  Submission,
+  'tenant' | 'principal' | 'taskId' | 'ownTaskId' | 'idempotencyKey' | 'bodyHash'
+>;
+
+/** What an audit record says; sealing adds its place and proof. */
+export interface AuditEntry {
+  readonly tenant: string;
+  readonly principal: string;
+  readonly keyId: string;
+  readonly action: string;
+  readonly target: string;
+  readonly outcome: 'allowed' | 'denied';
+  /** JSON text of the details; no secrets. */
+  readonly details: string;
+  readonly requestId: string;
+}
+
+/** A task as stored. Times in ms since the epoch. */
+export interface TaskSnapshot {
+  readonly taskKey: TaskKey;
+  readonly taskId: TaskId;
+  readonly tenant: string;
+  readonly sessionId: string | null;
+  readonly type: string | null;
+  readonly agentId: string;
+  readonly backend: { readonly runner: string; readonly version: string };
+  readonly state: TaskState;
+  readonly runNo: number;
+  readonly runOpen: boolean;
+  readonly lastSeq: number;
+  readonly currentStep: string | null;
+  readonly result: ResultBody | null;
+  readonly usage: UsageBody | null;
+  readonly error: ErrorBody | null;
+  readonly pendingConfirmations: readonly ConfirmationProjection[];
+  readonly waitId: string | null;
+  readonly waitingOn: string | null;
+  readonly blockedBy: TaskId | null;
+  readonly stalled: boolean;
+  readonly cancelRequested: boolean;
+  readonly artifactCount: number;
+  readonly lastHeartbeatAtMs: number | null;
+  readonly lastProgressAtMs: number;
+  readonly deadlineAtMs: number;
+  readonly priority: number;
+  readonly detail: Detail;
+  readonly createdBy: string;
+  readonly createdAtMs: number;
+  readonly startedAtMs: number | null;
+  readonly updatedAtMs: number;
+  readonly finishedAtMs: number | null;
+}
+
+export interface TaskFilter {
+  readonly states?: readonly TaskState[];
+  readonly agentId?: string;
+  readonly type?: string;
+  readonly sessionId?: string;
+  readonly createdAfterMs?: number;
+  readonly createdBeforeMs?: number;
+}
+
+/** A page of a list; `cursor` is opaque and absent on the last page. */
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly nextCursor?: string;
+}
+
+export interface PageRequest {
+  /** 1 to 200. */
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+/** A stored artifact: what events say of it, and where it belongs. */
+export interface ArtifactRecord extends ArtifactBody {
+  readonly taskKey: TaskKey;
+  readonly tenant: string;
+  readonly createdAtMs: number;
+}
+
+/** Tasks and what hangs on them, for callers. Every query names its tenant. */
+export abstract class TaskStore {
+  abstract submit(submission: Submission): Promise<SubmitOutcome>;
+  /** What the keys of a submission already name, if anything. */
+  abstract find(keys: SubmissionKeys): Promise<SubmitOutcome | undefined>;
+  /** Undefined when unknown or outside the scope. @throws DomainError `gone` when it was pruned. */
+  abstract snapshot(scope: TaskScope, taskId: TaskId): Promise<TaskSnapshot | undefined>;
+  /** Newest first. @throws DomainError `invalid_request` for a cursor that is not ours. */
+  abstract list(scope: TaskScope, filter: TaskFilter, page: PageRequest): Promise<Page<TaskSnapshot>>;
+  /** Oldest first. */
+  abstract steps(taskKey: TaskKey, page: PageRequest): Promise<Page<StepProjection>>;
+  /** Oldest first. */
+  abstract artifacts(taskKey: TaskKey, page: PageRequest): Promise<Page<ArtifactRecord>>;
+  abstract artifact(scope: TaskScope, artifactId: ArtifactId): Promise<ArtifactRecord | undefined>;
+}

@@ -1,0 +1,2 @@
+export { newArtifactId, newEventId, newTaskKey } from './ids.js';
+export { PinoLogger } from './pino.logger.js';
