@@ -12,10 +12,21 @@ const base = {
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
 };
 
+const withServices = {
+  ...base,
+  globalSetup: '<rootDir>/test/support/global-setup.mjs',
+  globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
+};
+
 export default {
   projects: [
     { ...base, displayName: 'unit', testMatch: ['<rootDir>/{apps,libs,test,scripts}/**/*.spec.ts'] },
-    { ...base, displayName: 'integration', testMatch: ['<rootDir>/{apps,libs,test,scripts}/**/*.int-spec.ts'], testTimeout: 60_000 },
-    { ...base, displayName: 'e2e', testMatch: ['<rootDir>/test/e2e/**/*.e2e-spec.ts'], testTimeout: 120_000 },
+    {
+      ...withServices,
+      displayName: 'integration',
+      testMatch: ['<rootDir>/{apps,libs,test,scripts}/**/*.int-spec.ts'],
+      testTimeout: 60_000,
+    },
+    { ...withServices, displayName: 'e2e', testMatch: ['<rootDir>/test/e2e/**/*.e2e-spec.ts'], testTimeout: 120_000 },
   ],
 };

@@ -24,7 +24,10 @@ async function modifiedMs(file) {
 async function compile(file) {
   const out = path.join(root, 'dist', path.relative(root, file)).replace(/\.ts$/, '.js');
   if ((await modifiedMs(out)) > (await modifiedMs(file))) return false;
-  const { code, map } = await transformFile(file, { cwd: root, sourceFileName: path.relative(path.dirname(out), file) });
+  const { code, map } = await transformFile(file, {
+    cwd: root,
+    sourceFileName: path.relative(path.dirname(out), file),
+  });
   await mkdir(path.dirname(out), { recursive: true });
   await writeFile(`${out}.map`, map ?? '');
   await writeFile(out, `${code}\n//# sourceMappingURL=${path.basename(out)}.map\n`);

@@ -1,0 +1,5 @@
+import { stopServices } from './services.mjs';
+
+export default async function tearDown() {
+  await stopServices();
+}
