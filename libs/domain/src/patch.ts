@@ -175,7 +175,7 @@ function foldStep(patch: TaskPatch, type: StepEventType, payload: Payload<'step.
     state,
     ...(step_name === undefined ? {} : { name: step_name }),
     ...(attempt === undefined ? {} : { attempt }),
-    error: (payload.error) ?? null,
+    error: payload.error ?? null,
   });
   patch.currentStep = state === 'running' ? (step_name ?? known?.name ?? step_id) : null;
 }
