@@ -1,14 +1,15 @@
 // The servers of one test run: a PostgreSQL with a migrated template database, and a Redis.
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, openSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
 import { freePort } from '../../scripts/free-port.mjs';
-import { embeddedBinaries, onPath, pathBinaries } from '../../scripts/postgres-binaries.mjs';
+import { embeddedBinaries, pathBinaries } from '../../scripts/postgres-binaries.mjs';
 import { clusterUrl, ensureCluster } from '../../scripts/postgres-cluster.mjs';
 import { fallbackHome } from '../../scripts/postgres-home.mjs';
+import { findRedisServer } from '../../scripts/redis.mjs';
 import { asUser, canEnter, serverUser } from '../../scripts/server-user.mjs';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -106,16 +107,8 @@ async function makeTemplate(url) {
   await migrate?.(template.href);
 }
 
-function installRedis() {
-  if (process.getuid?.() !== 0 || onPath('apt-get') === undefined) return undefined;
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
-  const apt = (...args) => spawnSync('apt-get', ['-qq', '-y', ...args], { env, stdio: 'ignore' }).status === 0;
-  const install = () => apt('install', '--no-install-recommends', 'redis-server');
-  return install() || (apt('update') && install()) ? onPath('redis-server') : undefined;
-}
-
 async function startRedis() {
-  const program = onPath('redis-server') ?? installRedis();
+  const program = findRedisServer();
   if (program === undefined) return undefined;
   const dir = temporaryDir();
   const port = await freePort();
