@@ -66,6 +66,19 @@ export function isDomainError(error: unknown): error is DomainError {
 }
 
 /**
+ * A backing service did not answer, or answered that trying again makes sense (for SQL: no connection, or a SQLSTATE of
+ * class 08, 40, 53 or 57). What was asked may or may not have been done.
+ */
+export class UnavailableError extends Error {
+  override readonly name = 'UnavailableError';
+}
+
+/** By name, since realms differ under test. */
+export function isUnavailableError(error: unknown): error is UnavailableError {
+  return typeof error === 'object' && error !== null && (error as { name?: unknown }).name === 'UnavailableError';
+}
+
+/**
  * Codes of `task.failed`. They describe a task's end, not a request.
  * `docs/errors.md` lists them beside the request errors.
  */

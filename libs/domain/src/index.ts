@@ -8,6 +8,7 @@ export type {
   Budgets,
   AgentDeclaration,
 } from './agent.js';
+export { canonicalJson } from './canonical-json.js';
 export {
   ENVELOPE_VERSION,
   ENVELOPE_MAX_BYTES,
@@ -19,7 +20,7 @@ export {
   parseDetail,
 } from './envelope.js';
 export type { StoredEvent, Frame } from './envelope.js';
-export { ERRORS, DomainError, isDomainError, FAILURES } from './errors.js';
+export { ERRORS, DomainError, isDomainError, UnavailableError, isUnavailableError, FAILURES } from './errors.js';
 export type { ErrorCode, Fault, ErrorDetails, FailureCode } from './errors.js';
 export { DETAILS, EVENTS, isEventType, TERMINAL_EVENTS, isTerminalEvent } from './event-table.js';
 export type {
@@ -39,6 +40,8 @@ export type {
 } from './event-table.js';
 export { isTaskId, isEventId } from './ids.js';
 export type { Branded, TaskKey, TaskId, EventId, ArtifactId } from './ids.js';
+export { LeaseKeeper } from './ports/lease-keeper.js';
+export type { HeldRun, CancelledRun } from './ports/lease-keeper.js';
 export { foldEvents } from './patch.js';
 export type { TaskPatch, StepPatch, ConfirmationPatch } from './patch.js';
 export { AgentStore } from './ports/agent-store.js';
@@ -55,6 +58,8 @@ export type {
   DispatchReason,
   Dispatch,
   Appended,
+  EventReference,
+  EventPlace,
   PageLimits,
   Tail,
 } from './ports/event-log.js';
@@ -85,5 +90,7 @@ export { SCOPES, isScope } from './scopes.js';
 export type { Scope } from './scopes.js';
 export { TASK_STATES, statusOf, isTerminal, STEP_STATES } from './state.js';
 export type { TaskState, TaskStatus, StepState } from './state.js';
+export { runtimeChannel, encodeRunSignal, decodeRunSignal } from './signals.js';
+export type { RunSignal } from './signals.js';
 export { TransitionError, statesBefore, transition, isStepEvent, stepTransition } from './transition.js';
 export type { StepEventType } from './transition.js';

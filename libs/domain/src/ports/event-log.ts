@@ -1,4 +1,4 @@
-import type { EventBody } from '../event-table.js';
+import type { ErrorBody, EventBody } from '../event-table.js';
 import type { StoredEvent } from '../envelope.js';
 import type { EventId, TaskId, TaskKey } from '../ids.js';
 import type { TaskState } from '../state.js';
@@ -10,7 +10,7 @@ export interface EventDraft {
   readonly json: string;
 }
 
-/** Holds while the run is the live one and has appended exactly `runPos` events. */
+/** Holds while the run is the live one and has appended exactly `runPos` events; the event its claim wrote does not count. */
 export interface RunGuard {
   readonly kind: 'run';
   readonly runNo: number;
@@ -35,6 +35,8 @@ export interface Append {
   readonly checkpoint?: string;
   /** An outbox row for run `runNo` written in the same statement. */
   readonly dispatch?: Dispatch;
+  /** Closes the run though no event of the append ends or pauses the task: it was handed over, failed, or lost. `events` may then be empty. */
+  readonly closeRun?: true;
 }
 
 /** Why a run is to start; `task.started` follows the first two, `task.retrying` the others. */
@@ -44,6 +46,10 @@ export interface Dispatch {
   readonly runNo: number;
   readonly reason: DispatchReason;
   readonly delayMs: number;
+  /** What ended the run before, shown by `task.retrying`. */
+  readonly error?: ErrorBody;
+  /** 1-based number of the attempt that run is; starts again at 1 after an answer. Absent: 1. */
+  readonly attempt?: number;
 }
 
 /** Where an append landed. */
@@ -65,14 +71,30 @@ export interface PageLimits {
 
 /** The append-only log of every task. */
 export abstract class EventLog {
-  /** One statement for the whole batch. A task whose guard fails is missing from the answer; the others commit. */
+  /**
+   * One statement for the whole batch. A task whose guard fails is missing from the answer; the others commit.
+   * @throws UnavailableError when the outcome is unknown or trying again makes sense; any other error means that
+   * nothing of the batch was stored.
+   */
   abstract append(batch: readonly Append[]): Promise<readonly Appended[]>;
   /** Events after `afterSeq`, in order; at least one if there is one, even when it alone passes `maxBytes`. */
   abstract page(taskKey: TaskKey, afterSeq: number, limits: PageLimits): Promise<readonly StoredEvent[]>;
   /** `last_seq` and state of each task that exists. */
   abstract tails(taskKeys: readonly TaskKey[]): Promise<ReadonlyMap<TaskKey, Tail>>;
+  /** Where events landed; those that are not stored are missing. Asked after an append whose outcome is unknown. */
+  abstract locate(events: readonly EventReference[]): Promise<ReadonlyMap<EventId, EventPlace>>;
   /** The seq of an event of this task. */
   abstract seqOf(taskKey: TaskKey, eventId: EventId): Promise<number | undefined>;
+}
+
+export interface EventReference {
+  readonly taskKey: TaskKey;
+  readonly eventId: EventId;
+}
+
+export interface EventPlace {
+  readonly seq: number;
+  readonly atMs: number;
 }
 
 export interface Tail {

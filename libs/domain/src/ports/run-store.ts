@@ -43,8 +43,11 @@ export interface Claim {
   readonly checkpoint: string | null;
   /** JSON text of the answer this run follows. */
   readonly answer: string | null;
+  /** Every step of earlier runs that is not completed, as it stands after the claim. */
   readonly openSteps: readonly StepProjection[];
   readonly reason: DispatchReason;
+  /** From the dispatch: 1 for the first run and for one that follows an answer. Absent: 1. */
+  readonly attempt?: number;
   /** seq, time and payload of the event the claim wrote (`task.started` or `task.retrying`). */
   readonly event: {
     readonly type: 'task.started' | 'task.retrying';
