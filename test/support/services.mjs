@@ -104,7 +104,7 @@ async function makeTemplate(url) {
   const { migrate } = await import(persistence);
   const template = new URL(url);
   template.pathname = `/${TEMPLATE}`;
-  await migrate?.(template.href);
+  await migrate({ ownerUrl: template.href, databaseUrl: template.href });
 }
 
 async function startRedis() {

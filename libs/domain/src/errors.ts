@@ -65,17 +65,15 @@ export function isDomainError(error: unknown): error is DomainError {
   return error instanceof Error && error.name === 'DomainError';
 }
 
-/**
- * A backing service did not answer, or answered that trying again makes sense (for SQL: no connection, or a SQLSTATE of
- * class 08, 40, 53 or 57). What was asked may or may not have been done.
- */
-export class UnavailableError extends Error {
-  override readonly name = 'UnavailableError';
+/** A backing service cannot be reached or gave up: nothing is wrong with what was asked, and its outcome may be unknown. */
+export class UnavailableError extends DomainError {
+  constructor(message: string, details: { readonly cause?: unknown } = {}) {
+    super('unavailable', message, { ...details, retryAfterSeconds: 1 });
+  }
 }
 
-/** By name, since realms differ under test. */
-export function isUnavailableError(error: unknown): error is UnavailableError {
-  return typeof error === 'object' && error !== null && (error as { name?: unknown }).name === 'UnavailableError';
+export function isUnavailableError(error: unknown): error is DomainError {
+  return isDomainError(error) && error.code === 'unavailable';
 }
 
 /**

@@ -42,6 +42,8 @@ export interface TaskPatch {
 }
 
 export interface StepPatch {
+  /** Place, from 0, of the first event of this step in the batch. */
+  readonly index: number;
   name?: string;
   state: StepState;
   attempt?: number;
@@ -67,12 +69,12 @@ export function foldEvents(events: readonly EventBody[]): TaskPatch {
     steps: new Map(),
     artifacts: [],
   };
-  for (const event of events) fold(patch, event);
+  events.forEach((event, index) => fold(patch, event, index));
   return patch;
 }
 
-function fold(patch: TaskPatch, event: EventBody): void {
-  if (isStepEvent(event.type)) foldStep(patch, event.type, event.payload as Payload<'step.failed'>);
+function fold(patch: TaskPatch, event: EventBody, index: number): void {
+  if (isStepEvent(event.type)) foldStep(patch, event as Extract<EventBody, { type: StepEventType }>, index);
   else (FOLDS[event.type] as ((patch: TaskPatch, payload: unknown) => void) | undefined)?.(patch, event.payload);
 }
 
@@ -166,16 +168,17 @@ function closeOpenSteps(patch: TaskPatch, state: StepState, error: ErrorBody | n
   for (const step of patch.steps.values()) if (step.state === 'running') Object.assign(step, { state, error });
 }
 
-function foldStep(patch: TaskPatch, type: StepEventType, payload: Payload<'step.failed'>): void {
-  const { step_id, step_name, attempt } = payload;
+function foldStep(patch: TaskPatch, event: Extract<EventBody, { type: StepEventType }>, index: number): void {
+  const { step_id, step_name, attempt, error } = event.payload as Partial<Payload<'step.failed'>> & { step_id: string };
   const known = patch.steps.get(step_id);
-  const state = type === 'step.started' ? 'running' : stepTransition('running', type);
+  const state = event.type === 'step.started' ? 'running' : stepTransition('running', event.type);
   patch.steps.set(step_id, {
+    index,
     ...known,
     state,
-    ...(step_name === undefined ? {} : { name: step_name }),
+    ...(step_name === undefined || step_name === step_id ? {} : { name: step_name }),
     ...(attempt === undefined ? {} : { attempt }),
-    error: payload.error ?? null,
+    error: error ?? null,
   });
   patch.currentStep = state === 'running' ? (step_name ?? known?.name ?? step_id) : null;
 }

@@ -172,7 +172,7 @@ function patchStep(
     stepId,
     name: change.name ?? step?.name ?? stepId,
     state: change.state,
-    attempt: change.attempt ?? step?.attempt ?? 1,
+    attempt: Math.max(change.attempt ?? 1, step?.attempt ?? 1),
     error: or(change.error, step?.error ?? null),
     startedAtMs: step?.startedAtMs ?? atMs,
     finishedAtMs: change.state === 'running' ? null : atMs,

@@ -1,2 +1,3 @@
+export { Batcher } from './batcher.js';
 export { newArtifactId, newEventId, newTaskKey } from './ids.js';
 export { PinoLogger } from './pino.logger.js';

@@ -23,7 +23,10 @@ export interface ControlGuard {
   readonly from: readonly TaskState[];
   readonly runOpen?: boolean;
   readonly runNo?: number;
+  /** The wait must be this one and not have expired. */
   readonly waitId?: string;
+  /** The run's lease must have run out. */
+  readonly leaseExpired?: boolean;
 }
 
 /** Events of one task that go in together or not at all. Batches hold at most one append per task. */

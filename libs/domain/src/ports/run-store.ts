@@ -1,5 +1,6 @@
 import type { Budgets } from '../agent.js';
 import type { Detail } from '../event-table.js';
+import type { StoredEvent } from '../envelope.js';
 import type { StepProjection } from '../projection.js';
 import type { EventId, TaskId, TaskKey } from '../ids.js';
 import type { DispatchReason } from './event-log.js';
@@ -43,18 +44,13 @@ export interface Claim {
   readonly checkpoint: string | null;
   /** JSON text of the answer this run follows. */
   readonly answer: string | null;
-  /** Every step of earlier runs that is not completed, as it stands after the claim. */
-  readonly openSteps: readonly StepProjection[];
+  /** Every step of earlier runs, as it stands after the claim. */
+  readonly steps: readonly StepProjection[];
   readonly reason: DispatchReason;
-  /** From the dispatch: 1 for the first run and for one that follows an answer. Absent: 1. */
-  readonly attempt?: number;
-  /** seq, time and payload of the event the claim wrote (`task.started` or `task.retrying`). */
-  readonly event: {
-    readonly type: 'task.started' | 'task.retrying';
-    readonly seq: number;
-    readonly atMs: number;
-    readonly json: string;
-  };
+  /** From the dispatch: 1 for the first run and for one that follows an answer. */
+  readonly attempt: number;
+  /** What the claim wrote: `task.started` or `task.retrying`. */
+  readonly event: StoredEvent;
   readonly cancelAtMs?: number;
 }
 

@@ -1,0 +1,105 @@
+import { isUnavailableError, UnavailableError } from '#lib/domain';
+import pg from 'pg';
+
+/** All tables live in this schema. */
+export const SCHEMA = 'switchyard';
+/** The role every process takes; see migration 0004. */
+export const APP_ROLE = 'switchyard_app';
+
+/**
+ * Session settings of hot connections. Plans are made once, when tables may be tiny, and kept: without sequential scans
+ * they stay on the indexes as tables grow. JIT costs more than any of these statements.
+ */
+const SESSION = [
+  `set role ${APP_ROLE}`,
+  `set search_path to ${SCHEMA}`,
+  'set enable_seqscan to off',
+  'set jit to off',
+  'set plan_cache_mode to force_generic_plan',
+  'set idle_in_transaction_session_timeout to 30000',
+].join('; ');
+
+export interface PoolOptions {
+  readonly databaseUrl: string;
+  /** Connections at most; 1 and up. */
+  readonly max: number;
+  /** Shown in pg_stat_activity. */
+  readonly name: string;
+  /** How long a query may wait for a connection, in ms. */
+  readonly waitMs?: number;
+}
+
+/** A statement that is parsed and planned once per connection. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** A small pool for named statements. Waiting for a connection is bounded and ends as `unavailable`. */
+export class Database {
+  private readonly pool: pg.Pool;
+
+  constructor(options: PoolOptions) {
+    this.pool = new pg.Pool({
+      connectionString: options.databaseUrl,
+      max: options.max,
+      application_name: `switchyard ${options.name}`,
+      connectionTimeoutMillis: options.waitMs ?? 5_000,
+      idleTimeoutMillis: 0,
+      keepAlive: true,
+    });
+    this.pool.on('connect', (client) => {
+      client.query(SESSION).catch(() => client.end());
+    });
+    // An idle connection that dies is replaced at the next query, which reports what is wrong.
+    this.pool.on('error', () => undefined);
+  }
+
+  async query<Row extends pg.QueryResultRow>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
+    try {
+      const result = await this.pool.query<Row>({ ...statement, values: values as unknown[] });
+      return result.rows;
+    } catch (error) {
+      throw asUnavailable(error);
+    }
+  }
+
+  /** Runs `work` in one transaction on one connection; rolls back when it throws. */
+  async transaction<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.pool.connect().catch((error: unknown) => {
+      throw asUnavailable(error);
+    });
+    let broken: Error | undefined;
+    try {
+      await client.query('begin');
+      const result = await work(client);
+      await client.query('commit');
+      return result;
+    } catch (error) {
+      await client.query('rollback').catch((failure: Error) => (broken = failure));
+      throw asUnavailable(error);
+    } finally {
+      client.release(broken);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.pool.end();
+  }
+}
+
+/** SQLSTATE classes that speak of the connection or the server, not of the statement: the same statement may work again. */
+const TRANSIENT = /^(08|40|53|57)/;
+const SOCKET_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'ETIMEDOUT', 'ENOENT', 'EAI_AGAIN']);
+
+/** True when the database could not be reached or gave up: retry, nothing is wrong with the statement. */
+function isTransient(error: unknown): boolean {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  if (typeof code === 'string') return TRANSIENT.test(code) || SOCKET_CODES.has(code);
+  return typeof message === 'string' && /terminated|timeout exceeded|not queryable/i.test(message);
+}
+
+function asUnavailable(error: unknown): unknown {
+  if (isUnavailableError(error) || !isTransient(error)) return error;
+  return new UnavailableError('The database cannot be reached at the moment.', { cause: error });
+}

@@ -1,0 +1,20 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+@Entity('api_keys')
+export class ApiKeyRow {
+  @PrimaryColumn('text', { primaryKeyConstraintName: 'api_keys_pk' }) id!: string;
+  @Column('bytea', { name: 'secret_hash' }) secretHash!: Buffer;
+  @Column('text') tenant!: string;
+  @Column('text') principal!: string;
+  @Column('text', { array: true }) scopes!: string[];
+  @Column({ type: 'timestamptz', precision: 3, name: 'created_at' }) createdAt!: Date;
+  @Column({ type: 'timestamptz', precision: 3, name: 'expires_at', nullable: true }) expiresAt!: Date | null;
+  @Column({ type: 'timestamptz', precision: 3, name: 'revoked_at', nullable: true }) revokedAt!: Date | null;
+}
+
+@Entity('secrets')
+export class SecretRow {
+  @PrimaryColumn('text', { primaryKeyConstraintName: 'secrets_pk' }) name!: string;
+  @Column('bytea') value!: Buffer;
+  @Column({ type: 'timestamptz', precision: 3, name: 'created_at' }) createdAt!: Date;
+}

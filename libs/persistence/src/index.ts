@@ -1,0 +1,10 @@
+export { Database } from './database.js';
+export type { PoolOptions, Statement } from './database.js';
+export { openDataSource } from './data-source.js';
+export { migrate, pendingMigrations } from './migrate.js';
+export type { MigrateOptions } from './migrate.js';
+export { PgAgentStore } from './stores/pg-agent-store.js';
+export { PgEventLog } from './stores/pg-event-log.js';
+export { PgKeyStore } from './stores/pg-key-store.js';
+export { PgRunStore } from './stores/pg-run-store.js';
+export { PgTaskStore } from './stores/pg-task-store.js';

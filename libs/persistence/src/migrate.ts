@@ -1,0 +1,100 @@
+import { DomainError } from '#lib/domain';
+import pg from 'pg';
+import { MIGRATIONS } from '../../../migrations/index.js';
+import { createOwnerDataSource } from './data-source.js';
+import { APP_ROLE, SCHEMA } from './database.js';
+
+/** Servers older than this lack what the schema needs. */
+const MIN_SERVER_VERSION = 150_000;
+const LOCK_KEY = 7_305_810_001;
+
+export interface MigrateOptions {
+  /** Connects as the owner of the schema. */
+  readonly ownerUrl: string;
+  /** How the processes connect; its user is given the application's role. */
+  readonly databaseUrl: string;
+  /** Other schemas to bring up to date under the same lock, such as the queue's; the role gets the use of them. */
+  readonly others?: readonly { readonly schema: string; readonly migrate: (ownerUrl: string) => Promise<void> }[];
+}
+
+/**
+ * Brings every schema up to date; safe to run from many processes at once and again and again.
+ * @returns names of the migrations applied now.
+ * @throws DomainError `unavailable` when the server is too old or its encoding is not UTF8.
+ */
+export async function migrate(options: MigrateOptions): Promise<readonly string[]> {
+  const client = new pg.Client({ connectionString: options.ownerUrl, application_name: 'switchyard migrate' });
+  await client.connect();
+  try {
+    await assertServer(client);
+    await client.query('select pg_advisory_lock($1)', [LOCK_KEY]);
+    await client.query(`create schema if not exists ${SCHEMA}`);
+    const applied = await migrateOwn(options.ownerUrl);
+    for (const other of options.others ?? []) {
+      await other.migrate(options.ownerUrl);
+      await grantOther(client, other.schema);
+    }
+    await client.query(`select ${SCHEMA}.ensure_partitions(1, 30)`);
+    await grantRole(client, new URL(options.databaseUrl).username);
+    return applied;
+  } finally {
+    await client.end();
+  }
+}
+
+async function migrateOwn(ownerUrl: string): Promise<readonly string[]> {
+  const source = await createOwnerDataSource(ownerUrl).initialize();
+  try {
+    const applied = await source.runMigrations();
+    return applied.map((migration) => migration.name);
+  } finally {
+    await source.destroy();
+  }
+}
+
+async function assertServer(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ version: number; encoding: string }>(
+    `select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding`,
+  );
+  const [server] = rows;
+  if (!server || server.version < MIN_SERVER_VERSION) {
+    throw new DomainError('unavailable', 'DATABASE_URL: PostgreSQL 15 or newer is needed.');
+  }
+  if (server.encoding !== 'UTF8') {
+    throw new DomainError('unavailable', `DATABASE_URL: the database must be encoded in UTF8, not ${server.encoding}.`);
+  }
+}
+
+async function grantOther(client: pg.Client, schema: string): Promise<void> {
+  const name = client.escapeIdentifier(schema);
+  await client.query(`
+    grant usage on schema ${name} to ${APP_ROLE};
+    grant all on all tables in schema ${name} to ${APP_ROLE};
+    grant all on all sequences in schema ${name} to ${APP_ROLE};
+    grant execute on all functions in schema ${name} to ${APP_ROLE};`);
+}
+
+/** The user the processes connect with becomes a member of the role they take; a superuser is one of every role. */
+async function grantRole(client: pg.Client, user: string): Promise<void> {
+  const name = user === '' ? 'current_user' : client.escapeIdentifier(decodeURIComponent(user));
+  await client.query(`grant ${APP_ROLE} to ${name}`);
+  await client.query(`grant usage on schema ${SCHEMA} to ${APP_ROLE}`);
+}
+
+/** The names of migrations the database lacks; empty when it is current. */
+export async function pendingMigrations(databaseUrl: string): Promise<readonly string[]> {
+  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'switchyard version check' });
+  await client.connect();
+  try {
+    const { rows: found } = await client.query<{ known: boolean }>(
+      `select to_regclass('${SCHEMA}.migrations') is not null as known`,
+    );
+    const names = MIGRATIONS.map((migration) => migration.name);
+    if (!found[0]?.known) return names;
+    const { rows } = await client.query<{ name: string }>(`select name from ${SCHEMA}.migrations`);
+    const applied = new Set(rows.map((row) => row.name));
+    return names.filter((name) => !applied.has(name));
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,97 @@
+import { type Append, type EventBody, foldEvents, isTerminal, type TaskPatch } from '#lib/domain';
+import type { AppendPart } from './append.statement.js';
+
+/** One append with what its events come to, folded once. */
+export interface FoldedAppend {
+  readonly append: Append;
+  readonly patch: TaskPatch;
+}
+
+export function foldAppend(append: Append): FoldedAppend {
+  return { append, patch: foldEvents(append.events.map((event): EventBody => event.body)) };
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** The rows of each part that a batch needs, by the 1-based place of their task; parts without rows are left out. */
+export function appendParts(batch: readonly FoldedAppend[]): ReadonlyMap<AppendPart, readonly Row[]> {
+  const parts = new Map<AppendPart, Row[]>();
+  const put = (part: AppendPart, rows: readonly Row[]): void => {
+    if (rows.length > 0) parts.set(part, [...(parts.get(part) ?? []), ...rows]);
+  };
+  batch.forEach((folded, index) => {
+    for (const [part, rows] of Object.entries(ROWS)) put(part as AppendPart, rows(folded, index + 1));
+  });
+  return parts;
+}
+
+const ROWS: Readonly<Record<AppendPart, (folded: FoldedAppend, place: number) => readonly Row[]>> = {
+  tasks: ({ patch }, place) => taskRow(patch, place),
+  steps: ({ patch }, place) =>
+    [...patch.steps].map(([step_id, { index, name, state, attempt, error }]) => ({
+      place,
+      k: index + 1,
+      step_id,
+      name,
+      state,
+      attempt,
+      error: text(error),
+    })),
+  closeSteps: ({ patch }, place) =>
+    patch.closeSteps
+      ? [{ place, state: patch.closeSteps.state, error: text(patch.closeSteps.error), kept: [...patch.steps.keys()] }]
+      : [],
+  artifacts: ({ patch }, place) => patch.artifacts.map((artifact) => ({ place, ...artifact })),
+  confirmations: ({ patch }, place) =>
+    (patch.confirmations?.open ?? []).map((item) => ({
+      place,
+      wait_id: patch.confirmations?.waitId,
+      ...item,
+      arguments: text(item.arguments),
+    })),
+  closeConfirmations: ({ patch }, place) =>
+    patch.confirmations?.close
+      ? [{ place, state: patch.confirmations.close.state, decided_by: patch.confirmations.close.decidedBy }]
+      : [],
+  checkpoints: ({ append }, place) =>
+    append.checkpoint === undefined
+      ? []
+      : [{ place, run_no: append.guard.kind === 'run' ? append.guard.runNo : 0, data: append.checkpoint }],
+  dispatch: ({ append: { dispatch } }, place) =>
+    dispatch
+      ? [
+          {
+            place,
+            run_no: dispatch.runNo,
+            reason: dispatch.reason,
+            delay_ms: dispatch.delayMs,
+            attempt: dispatch.attempt,
+            error: text(dispatch.error),
+          },
+        ]
+      : [],
+};
+
+/** '' empties a column, null leaves it. */
+function taskRow(patch: TaskPatch, place: number): readonly Row[] {
+  const { currentStep, waitingOn, result, usage, error, state, artifacts } = patch;
+  const ended = state !== undefined && isTerminal(state);
+  const touched = ended || artifacts.length > 0 || currentStep !== undefined || waitingOn !== undefined;
+  if (!touched) return [];
+  return [
+    {
+      place,
+      current_step: currentStep === null ? '' : currentStep,
+      waiting_on: waitingOn === null ? '' : waitingOn,
+      result: text(result),
+      usage: text(usage),
+      error: text(error),
+      end_state: ended ? state : undefined,
+      artifacts: artifacts.length,
+    },
+  ];
+}
+
+function text(value: unknown): string | undefined {
+  return value === undefined || value === null ? undefined : JSON.stringify(value);
+}

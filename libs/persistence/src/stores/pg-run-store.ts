@@ -1,0 +1,201 @@
+import {
+  type Claim,
+  type ClaimRequest,
+  type Detail,
+  type DispatchReason,
+  type DueTask,
+  type LostRun,
+  type RunJob,
+  type RunPolicy,
+  RunStore,
+  type TaskId,
+  type TaskKey,
+} from '#lib/domain';
+import type { Database, Statement } from '../database.js';
+import { CLAIM } from './claim.statement.js';
+import { eventIdOf, uuidOf } from './event-id.js';
+import { decodeStep, type StepRow } from './task.rows.js';
+
+const LOST_STEP = JSON.stringify({ code: 'lost', message: 'The run that worked on this step was lost.' });
+
+/** Runs, leases and the outbox in Postgres. */
+export class PgRunStore extends RunStore {
+  constructor(private readonly database: Database) {
+    super();
+  }
+
+  override async claim(
+    requests: readonly ClaimRequest[],
+    runtime: { readonly id: string; readonly leaseMs: number },
+  ): Promise<readonly Claim[]> {
+    const rows = await this.database.query<ClaimRow>(CLAIM, [
+      requests.map(({ job }) => job.taskKey),
+      requests.map(({ job }) => job.runNo),
+      requests.map(({ eventId }) => uuidOf(eventId)),
+      runtime.id,
+      runtime.leaseMs,
+      LOST_STEP,
+    ]);
+    return rows.map(decodeClaim);
+  }
+
+  override async dueJobs(limit: number): Promise<readonly RunJob[]> {
+    const rows = await this.database.query<JobRow>(DUE_JOBS, [limit]);
+    return rows.map((row) => ({
+      taskKey: row.task_key,
+      runNo: row.run_no,
+      pool: row.pool,
+      priority: row.priority,
+      delayMs: 0,
+    }));
+  }
+
+  override async lostRuns(limit: number): Promise<readonly LostRun[]> {
+    const rows = await this.database.query<LostRow>(LOST_RUNS, [limit]);
+    return rows.map((row) => ({
+      taskKey: row.task_key,
+      taskId: row.task_id,
+      runNo: row.run_no,
+      pool: row.pool,
+      priority: row.priority,
+      policy: JSON.parse(row.policy) as RunPolicy,
+      runner: row.runner,
+      hasCheckpoint: row.has_checkpoint,
+      cancelRequested: row.cancel_requested,
+      consecutiveLost: row.lost_runs,
+    }));
+  }
+
+  override async overdueTasks(limit: number): Promise<readonly DueTask[]> {
+    const rows = await this.database.query<DueRow>(OVERDUE, [limit]);
+    return rows.map((row) => ({
+      taskKey: row.task_key,
+      state: row.state,
+      runNo: row.run_no,
+      runOpen: row.run_open,
+      runtimeId: row.runtime_id,
+    }));
+  }
+}
+
+/** A row that was re-added is looked at again after 2, 10, then 30 s. */
+const DUE_JOBS: Statement = {
+  name: 'run-store.due-jobs',
+  text: `
+update outbox o set tries = o.tries + 1,
+  next_check_at = clock_timestamp() + case o.tries when 0 then 2 when 1 then 10 else 30 end * interval '1 s'
+from (select task_key, run_no from outbox where next_check_at <= clock_timestamp()
+  order by next_check_at limit $1 for update skip locked) d
+where o.task_key = d.task_key and o.run_no = d.run_no
+returning o.task_key, o.run_no, o.pool, o.priority`,
+};
+
+const LOST_RUNS: Statement = {
+  name: 'run-store.lost-runs',
+  text: `
+select h.task_key, t.task_id, h.run_no, t.pool, t.priority, b.policy, t.runner, h.lost_runs,
+  exists (select from checkpoints c where c.task_key = h.task_key and c.data is not null) as has_checkpoint,
+  h.cancel_at is not null as cancel_requested
+from task_heads h join tasks t using (task_key) join backend_versions b on b.id = t.backend_version_id
+where h.run_open and h.lease_until < clock_timestamp() limit $1`,
+};
+
+const OVERDUE: Statement = {
+  name: 'run-store.overdue',
+  text: `
+select h.task_key, h.state, h.run_no, h.run_open, h.runtime_id
+from tasks t join task_heads h using (task_key)
+where t.finished_at is null and t.deadline_at <= clock_timestamp() order by t.deadline_at limit $1`,
+};
+
+interface JobRow {
+  readonly task_key: TaskKey;
+  readonly run_no: number;
+  readonly pool: string;
+  readonly priority: number;
+}
+
+interface LostRow extends JobRow {
+  readonly task_id: TaskId;
+  readonly policy: string;
+  readonly runner: string;
+  readonly has_checkpoint: boolean;
+  readonly cancel_requested: boolean;
+  readonly lost_runs: number;
+}
+
+interface DueRow {
+  readonly task_key: TaskKey;
+  readonly state: DueTask['state'];
+  readonly run_no: number;
+  readonly run_open: boolean;
+  readonly runtime_id: string | null;
+}
+
+interface ClaimRow {
+  readonly task_key: TaskKey;
+  readonly run_no: number;
+  readonly seq: number;
+  readonly at_ms: number;
+  readonly reason: DispatchReason;
+  readonly attempt: number;
+  readonly cancel_at_ms: number | null;
+  readonly event_type: 'task.started' | 'task.retrying';
+  readonly event_id: string;
+  readonly payload: string;
+  readonly task_id: TaskId;
+  readonly tenant: string;
+  readonly agent_id: string;
+  readonly type: string | null;
+  readonly session_id: string | null;
+  readonly user_id: string | null;
+  readonly created_by: string;
+  readonly runner: string;
+  readonly detail: Detail;
+  readonly deadline_at_ms: number;
+  readonly input: string;
+  readonly context: string;
+  readonly options: string;
+  readonly policy: string;
+  readonly checkpoint: string | null;
+  readonly answer: string | null;
+  readonly steps: readonly StepRow[] | null;
+}
+
+function decodeClaim(row: ClaimRow): Claim {
+  const lost = row.event_type === 'task.retrying';
+  return {
+    taskKey: row.task_key,
+    taskId: row.task_id,
+    runNo: row.run_no,
+    tenant: row.tenant,
+    agentId: row.agent_id,
+    type: row.type,
+    sessionId: row.session_id,
+    userId: row.user_id,
+    createdBy: row.created_by,
+    runner: row.runner,
+    options: JSON.parse(row.options) as Claim['options'],
+    policy: JSON.parse(row.policy) as RunPolicy,
+    detail: row.detail,
+    deadlineAtMs: row.deadline_at_ms,
+    input: row.input,
+    context: row.context,
+    checkpoint: row.checkpoint,
+    answer: row.answer,
+    // The statement reads the rows as they were before it closed those of a lost run.
+    steps: (row.steps ?? [])
+      .map(decodeStep)
+      .map((step) => (lost && step.state === 'running' ? { ...step, state: 'failed' as const } : step)),
+    reason: row.reason,
+    attempt: row.attempt,
+    event: {
+      type: row.event_type,
+      eventId: eventIdOf(row.event_id),
+      seq: row.seq,
+      atMs: row.at_ms,
+      payload: row.payload,
+    },
+    ...(row.cancel_at_ms === null ? {} : { cancelAtMs: row.cancel_at_ms }),
+  };
+}

@@ -1,0 +1,284 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Append, EventBody, EventDraft, Submission, TaskId, TaskKey } from '#lib/domain';
+import { newEventId, newTaskKey } from '#lib/platform';
+import { createDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { Database } from '../database.js';
+import { openDataSource } from '../data-source.js';
+import { PgAgentStore } from './pg-agent-store.js';
+import { PgEventLog } from './pg-event-log.js';
+import { PgRunStore } from './pg-run-store.js';
+import { PgTaskStore } from './pg-task-store.js';
+
+let test: TestDatabase;
+let database: Database;
+let other: Database;
+let log: PgEventLog;
+let runs: PgRunStore;
+let tasks: PgTaskStore;
+let backendId: string;
+
+beforeAll(async () => {
+  test = await createDatabase();
+  database = new Database({ databaseUrl: test.url, max: 4, name: 'test' });
+  other = new Database({ databaseUrl: test.url, max: 4, name: 'other' });
+  log = new PgEventLog(database, database);
+  runs = new PgRunStore(database);
+  tasks = new PgTaskStore(database);
+  const source = await openDataSource(test.url);
+  const policy = {
+    onLost: 'resume',
+    maxRuns: 3,
+    retries: { attempts: 3, firstDelaySeconds: 1, maxDelaySeconds: 30 },
+    graceSeconds: 10,
+    stallSeconds: 180,
+    budgets: {},
+    tools: [],
+  } as const;
+  backendId = (
+    await new PgAgentStore(source).backendVersion({
+      agentId: 'a',
+      runner: 'scripted',
+      pool: 'scripted',
+      options: {},
+      policy,
+    })
+  ).id;
+  await source.destroy();
+});
+
+afterAll(async () => {
+  await database.close();
+  await other.close();
+  await test.drop();
+});
+
+function draft(body: EventBody): EventDraft {
+  return { eventId: newEventId(), body, json: JSON.stringify(body.payload) };
+}
+
+function submission(change: Partial<Submission> = {}): Submission {
+  const taskKey = newTaskKey();
+  const deadlineAtMs = Date.now() + 3_600_000;
+  return {
+    taskKey,
+    taskId: taskKey as string as TaskId,
+    ownTaskId: false,
+    bodyHash: Buffer.alloc(32, 1),
+    tenant: 'acme',
+    principal: 'alice',
+    agentId: 'a',
+    backendVersionId: backendId,
+    runner: 'scripted',
+    pool: 'scripted',
+    detail: 'status',
+    priority: 5,
+    deadlineAtMs,
+    input: '"hello"',
+    context: '{}',
+    created: draft({
+      type: 'task.created',
+      payload: {
+        agent_id: 'a',
+        backend: { runner: 'scripted', version: backendId },
+        detail: 'status',
+        priority: 5,
+        deadline_at: new Date(deadlineAtMs).toISOString(),
+        created_by: 'alice',
+      },
+    }),
+    audit: {
+      tenant: 'acme',
+      principal: 'alice',
+      keyId: 'k',
+      action: 'task.submit',
+      target: taskKey,
+      outcome: 'allowed',
+      details: '{}',
+      requestId: 'r',
+    },
+    ...change,
+  };
+}
+
+async function submitted(change: Partial<Submission> = {}): Promise<TaskKey> {
+  const outcome = await tasks.submit(submission(change));
+  if (outcome.kind !== 'created') throw new Error(outcome.kind);
+  return outcome.taskKey;
+}
+
+const job = (taskKey: TaskKey, runNo = 1) => ({ taskKey, runNo, pool: 'scripted', priority: 5, delayMs: 0 });
+const claim = (taskKey: TaskKey, runNo = 1, store = runs) =>
+  store.claim([{ job: job(taskKey, runNo), eventId: newEventId() }], { id: 'rt', leaseMs: 30_000 });
+const LIMITS = { maxEvents: 500, maxBytes: 262_144 };
+
+function runAppend(
+  taskKey: TaskKey,
+  runPos: number,
+  events: readonly EventDraft[],
+  more: Partial<Append> = {},
+): Append {
+  return { taskKey, guard: { kind: 'run', runNo: 1, runPos }, events, ...more };
+}
+
+const result = { text: 'done', metadata: { model: 'local' } };
+
+describe('a task in Postgres', () => {
+  it('goes from submit through claim and append to a log and rows that agree', async () => {
+    const key = await submitted();
+    const [claimed] = await claim(key);
+    expect(claimed).toMatchObject({
+      taskKey: key,
+      runNo: 1,
+      input: '"hello"',
+      context: '{}',
+      reason: 'submitted',
+      steps: [],
+    });
+    expect(claimed?.event).toMatchObject({ seq: 2, type: 'task.started', payload: '{"run_no":1,"runtime_id":"rt"}' });
+
+    const step = draft({ type: 'step.started', payload: { step_id: 's1', step_name: 'Look', attempt: 1 } });
+    const done = draft({ type: 'step.completed', payload: { step_id: 's1' } });
+    const end = draft({ type: 'task.succeeded', payload: { result } });
+    expect(await log.append([runAppend(key, 0, [step])])).toEqual([
+      expect.objectContaining({ taskKey: key, baseSeq: 2, stalled: false }),
+    ]);
+    await log.append([runAppend(key, 1, [done, end], { checkpoint: '{"a":1}' })]);
+
+    const events = await log.page(key, 0, LIMITS);
+    expect(events.map((event) => [event.seq, event.type])).toEqual([
+      [1, 'task.created'],
+      [2, 'task.started'],
+      [3, 'step.started'],
+      [4, 'step.completed'],
+      [5, 'task.succeeded'],
+    ]);
+    const snapshot = await tasks.snapshot({ tenant: 'acme', principal: 'alice' }, key as string as TaskId);
+    expect(snapshot).toMatchObject({
+      state: 'succeeded',
+      lastSeq: 5,
+      runNo: 1,
+      result,
+      currentStep: null,
+      runOpen: false,
+    });
+    expect((await tasks.steps(key, { limit: 10 })).items).toEqual([
+      expect.objectContaining({ stepId: 's1', name: 'Look', state: 'completed', attempt: 1 }),
+    ]);
+  });
+
+  it('is claimed by one of two runtimes, and the other gets nothing', async () => {
+    const key = await submitted();
+    const store = new PgRunStore(other);
+    const claims = await Promise.all([claim(key), claim(key, 1, store)]);
+    expect(claims.map((list) => list.length).sort()).toEqual([0, 1]);
+  });
+
+  it('refuses an append of an old run, of a wrong position and after the end', async () => {
+    const key = await submitted();
+    await claim(key);
+    const tool = () => draft({ type: 'tool.invoked', payload: { tool_call_id: 'c', tool_name: 't' } });
+    expect(await log.append([runAppend(key, 1, [tool()])])).toEqual([]);
+    expect(await log.append([{ ...runAppend(key, 0, [tool()]), guard: { kind: 'run', runNo: 0, runPos: 0 } }])).toEqual(
+      [],
+    );
+    await log.append([runAppend(key, 0, [draft({ type: 'task.succeeded', payload: { result } })])]);
+    expect(await log.append([runAppend(key, 1, [tool()])])).toEqual([]);
+    const cancel = draft({ type: 'task.cancelled', payload: { forced: false } });
+    expect(
+      await log.append([{ taskKey: key, guard: { kind: 'control', from: ['queued', 'running'] }, events: [cancel] }]),
+    ).toEqual([]);
+    expect((await log.page(key, 0, LIMITS)).map((event) => event.type)).toEqual([
+      'task.created',
+      'task.started',
+      'task.succeeded',
+    ]);
+  });
+
+  it('keeps a dense log while many writers and claimers fight', async () => {
+    const keys = await Promise.all(Array.from({ length: 6 }, () => submitted()));
+    const logs = [log, new PgEventLog(other, other)];
+    const positions = new Map<TaskKey, number>();
+    await Promise.all(keys.map((key) => claim(key)));
+    const rounds = Array.from({ length: 60 }, (_, index) => index);
+    let fenced = 0;
+    await Promise.all(
+      logs.map(async (each) => {
+        for (const round of rounds) {
+          const batch = keys
+            .filter((_, index) => (index + round) % 2 === 0)
+            .map((key) =>
+              runAppend(key, positions.get(key) ?? 0, [
+                draft({ type: 'tool.invoked', payload: { tool_call_id: `${round}`, tool_name: 't' } }),
+              ]),
+            );
+          const appended = await each.append(batch);
+          for (const { taskKey } of appended) positions.set(taskKey, (positions.get(taskKey) ?? 0) + 1);
+          fenced += batch.length - appended.length;
+        }
+      }),
+    );
+    expect(fenced).toBeGreaterThan(0);
+    for (const key of keys) {
+      const seqs = (await log.page(key, 0, LIMITS)).map((event) => event.seq);
+      expect(seqs).toEqual(seqs.map((_, index) => index + 1));
+      expect(seqs.length).toBe((positions.get(key) ?? 0) + 2);
+    }
+  });
+});
+
+describe('submitting', () => {
+  it('makes one task of fifty identical requests at two gateways', async () => {
+    const second = new PgTaskStore(other);
+    const outcomes = await Promise.all(
+      Array.from({ length: 50 }, (_, index) =>
+        (index % 2 === 0 ? tasks : second).submit(submission({ idempotencyKey: 'same' })),
+      ),
+    );
+    expect(new Set(outcomes.map((outcome) => (outcome.kind === 'conflict' ? 'conflict' : outcome.taskId))).size).toBe(
+      1,
+    );
+    expect(outcomes.filter((outcome) => outcome.kind === 'created')).toHaveLength(1);
+  });
+
+  it('answers a conflict to another body under the same key, and to another principal', async () => {
+    const taskId = 'order-1' as TaskId;
+    await submitted({ taskId, ownTaskId: true });
+    expect(await tasks.submit(submission({ taskId, ownTaskId: true, bodyHash: Buffer.alloc(32, 2) }))).toEqual({
+      kind: 'conflict',
+    });
+    expect(await tasks.submit(submission({ taskId, ownTaskId: true, principal: 'bob' }))).toEqual({ kind: 'conflict' });
+    expect(await tasks.submit(submission({ taskId, ownTaskId: true, tenant: 'other' }))).toMatchObject({
+      kind: 'created',
+    });
+  });
+
+  it('writes nothing when of two keys one names something else', async () => {
+    const taskId = 'order-2' as TaskId;
+    await submitted({ taskId, ownTaskId: true });
+    const both = submission({ taskId, ownTaskId: true, idempotencyKey: 'k-2', bodyHash: Buffer.alloc(32, 3) });
+    expect(await tasks.submit(both)).toEqual({ kind: 'conflict' });
+    expect(await tasks.submit(submission({ idempotencyKey: 'k-2' }))).toMatchObject({ kind: 'created' });
+  });
+});
+
+describe('the append-only tables', () => {
+  it('refuse update, delete and truncate, to the owner as well', async () => {
+    const key = await submitted();
+    const attempts = [
+      `update events set payload = '{}' where task_key = '${key}'`,
+      `delete from events where task_key = '${key}'`,
+      'delete from audit_records',
+      'truncate audit_records',
+    ];
+    for (const text of attempts) {
+      await expect(database.query({ name: '', text: `${text}` }, [])).rejects.toMatchObject({ code: '42501' });
+      await expect(
+        database.transaction(async (client) => {
+          await client.query('reset role');
+          await client.query(text);
+        }),
+      ).rejects.toMatchObject({ code: '42501' });
+    }
+    expect(await log.page(key, 0, LIMITS)).toHaveLength(1);
+  });
+});

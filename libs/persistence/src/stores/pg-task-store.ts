@@ -1,0 +1,161 @@
+import {
+  type ArtifactId,
+  type ArtifactRecord,
+  DomainError,
+  isTerminal,
+  type Page,
+  type PageRequest,
+  type StepProjection,
+  type Submission,
+  type SubmissionKeys,
+  type SubmitOutcome,
+  type TaskFilter,
+  type TaskId,
+  type TaskKey,
+  type TaskScope,
+  type TaskSnapshot,
+  type TaskState,
+  TaskStore,
+} from '#lib/domain';
+import type { Database, Statement } from '../database.js';
+import { PgSubmissions } from './pg-submissions.js';
+import {
+  ARTIFACT_COLUMNS,
+  type ArtifactRow,
+  decodeArtifact,
+  decodeSnapshot,
+  decodeStep,
+  SNAPSHOT_COLUMNS,
+  type SnapshotRow,
+  STEP_COLUMNS,
+  type StepRow,
+} from './task.rows.js';
+
+/** Tasks for callers, in Postgres. */
+export class PgTaskStore extends TaskStore {
+  private readonly submissions: PgSubmissions;
+
+  constructor(private readonly database: Database) {
+    super();
+    this.submissions = new PgSubmissions(database);
+  }
+
+  override submit(submission: Submission): Promise<SubmitOutcome> {
+    return this.submissions.submit(submission);
+  }
+
+  override find(keys: SubmissionKeys): Promise<SubmitOutcome | undefined> {
+    return this.submissions.find(keys);
+  }
+
+  override async snapshot(scope: TaskScope, taskId: TaskId): Promise<TaskSnapshot | undefined> {
+    const [row] = await this.database.query<SnapshotRow>(SNAPSHOT, [scope.tenant, taskId, scope.principal ?? null]);
+    return row && decodeSnapshot(row);
+  }
+
+  override async list(scope: TaskScope, filter: TaskFilter, page: PageRequest): Promise<Page<TaskSnapshot>> {
+    const { text, values } = listQuery(scope, filter, page);
+    const rows = await this.database.query<SnapshotRow>({ name: '', text }, values);
+    return cut(rows.map(decodeSnapshot), page, (task) => task.taskKey);
+  }
+
+  override async steps(taskKey: TaskKey, page: PageRequest): Promise<Page<StepProjection>> {
+    const after = decodeCursor(page, /^\d{1,10} .*$/s)?.split(/ (.*)/s, 2) ?? ['0', ''];
+    const rows = await this.database.query<StepRow>(STEPS, [taskKey, after[0], after[1], page.limit + 1]);
+    const { items, nextCursor } = cut(rows, page, (row) => `${row.first_seq} ${row.step_id}`);
+    return { items: items.map(decodeStep), nextCursor };
+  }
+
+  override async artifacts(taskKey: TaskKey, page: PageRequest): Promise<Page<ArtifactRecord>> {
+    const after = decodeCursor(page, /^art_[0-9a-f]{32}$/) ?? '';
+    const rows = await this.database.query<ArtifactRow>(ARTIFACTS, [taskKey, after, page.limit + 1]);
+    return cut(rows.map(decodeArtifact), page, (artifact) => artifact.artifact_id);
+  }
+
+  override async artifact(scope: TaskScope, artifactId: ArtifactId): Promise<ArtifactRecord | undefined> {
+    const [row] = await this.database.query<ArtifactRow>(ARTIFACT, [scope.tenant, artifactId, scope.principal ?? null]);
+    return row && decodeArtifact(row);
+  }
+}
+
+const SNAPSHOT: Statement = {
+  name: 'task-store.snapshot',
+  text: `
+select ${SNAPSHOT_COLUMNS}
+from submit_keys k join tasks t using (task_key) join task_heads h using (task_key)
+where k.tenant = $1 and k.kind = 'task_id' and k.owner = '' and k.key = $2 and ($3::text is null or t.created_by = $3)`,
+};
+
+const STEPS: Statement = {
+  name: 'task-store.steps',
+  text: `select ${STEP_COLUMNS} from steps where task_key = $1 and (first_seq, step_id) > ($2::int, $3::text)
+order by first_seq, step_id limit $4`,
+};
+
+const ARTIFACTS: Statement = {
+  name: 'task-store.artifacts',
+  text: `select ${ARTIFACT_COLUMNS} from artifacts a where a.task_key = $1 and a.artifact_id > $2
+order by a.artifact_id limit $3`,
+};
+
+const ARTIFACT: Statement = {
+  name: 'task-store.artifact',
+  text: `select ${ARTIFACT_COLUMNS} from artifacts a join tasks t using (task_key)
+where a.tenant = $1 and a.artifact_id = $2 and ($3::text is null or t.created_by = $3)`,
+};
+
+/** The condition of each filter, on the index that serves it; filters compose, so the statement is built per request. */
+function listQuery(scope: TaskScope, filter: TaskFilter, page: PageRequest): { text: string; values: unknown[] } {
+  const values: unknown[] = [];
+  const conditions: string[] = [];
+  const where = (condition: (parameter: string) => string, value: unknown): void => {
+    if (value === undefined) return;
+    values.push(value);
+    conditions.push(condition(`$${values.length}`));
+  };
+  where((p) => `t.tenant = ${p}`, scope.tenant);
+  where((p) => `t.created_by = ${p}`, scope.principal);
+  where((p) => `t.agent_id = ${p}`, filter.agentId);
+  where((p) => `t.type = ${p}`, filter.type);
+  where((p) => `t.session_id = ${p}`, filter.sessionId);
+  where((p) => `t.created_at > ${p}`, isoOf(filter.createdAfterMs));
+  where((p) => `t.created_at < ${p}`, isoOf(filter.createdBeforeMs));
+  where((p) => `t.task_key < ${p}::uuid`, decodeCursor(page, UUID));
+  if (filter.states?.length) conditions.push(stateCondition(filter.states, values));
+  values.push(page.limit + 1);
+  const text = `select ${SNAPSHOT_COLUMNS} from tasks t join task_heads h using (task_key)
+where ${conditions.join(' and ')} order by t.task_key desc limit $${values.length}`;
+  return { text, values };
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Ended tasks are found by `end_state`, live ones among the few that have not finished. */
+function stateCondition(states: readonly TaskState[], values: unknown[]): string {
+  const conditions: string[] = [];
+  const ended = states.filter(isTerminal);
+  const live = states.filter((state) => !isTerminal(state));
+  if (ended.length > 0) conditions.push(`t.end_state = any ($${values.push(ended)})`);
+  if (live.length > 0) conditions.push(`(t.finished_at is null and h.state = any ($${values.push(live)}))`);
+  return `(${conditions.join(' or ')})`;
+}
+
+function isoOf(timeMs: number | undefined): string | undefined {
+  return timeMs === undefined ? undefined : new Date(timeMs).toISOString();
+}
+
+/** One row more than the limit was read: it says that there is a next page, and is not shown. */
+function cut<T>(rows: readonly T[], page: PageRequest, keyOf: (item: T) => string): Page<T> {
+  const items = rows.slice(0, page.limit);
+  const last = items.at(-1);
+  if (rows.length <= page.limit || last === undefined) return { items };
+  return { items, nextCursor: Buffer.from(keyOf(last)).toString('base64url') };
+}
+
+function decodeCursor(page: PageRequest, form: RegExp): string | undefined {
+  if (page.cursor === undefined) return undefined;
+  const key = Buffer.from(page.cursor, 'base64url').toString();
+  if (form.test(key)) return key;
+  const fault = { path: 'query.cursor', code: 'invalid_cursor', message: 'is not a cursor this list gave out' };
+  throw new DomainError('invalid_request', 'The cursor is not valid.', { faults: [fault] });
+}
