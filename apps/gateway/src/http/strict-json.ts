@@ -21,6 +21,7 @@ const ZERO = 0x30;
 const NINE = 0x39;
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+const PROTO = '__proto__';
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const WORDS = ['true', 'false', 'null'];
 
@@ -77,7 +78,11 @@ export function isFaithful(literal: string): boolean {
 }
 
 function significantDigits(literal: string): string {
-  return literal.replace(/[eE].*$/, '').replace(/\D/g, '').replace(/^0+/, '').replace(/0+$/, '');
+  return literal
+    .replace(/[eE].*$/, '')
+    .replace(/\D/g, '')
+    .replace(/^0+/, '')
+    .replace(/0+$/, '');
 }
 
 /** One pass over a text. It checks structure, keys and numbers; the inside of strings only if `careful`. */
@@ -156,7 +161,8 @@ class Scan {
   }
 
   private enter(): void {
-    if (this.depth === MAX_JSON_DEPTH) throw this.fault('too_deep', `is nested more than ${MAX_JSON_DEPTH} levels deep`);
+    if (this.depth === MAX_JSON_DEPTH)
+      throw this.fault('too_deep', `is nested more than ${MAX_JSON_DEPTH} levels deep`);
     this.trail[this.depth++] = 0;
     this.at++;
   }
@@ -172,29 +178,35 @@ class Scan {
    * are compared in place; from the first escaped one or the ninth on, they are in the set that is returned.
    */
   private key(base: number, seen: Set<string> | undefined): Set<string> | undefined {
-    const { spans, text, top } = this;
     const start = this.at + 1;
     this.trail[this.depth - 1] = -start;
     this.string();
     const end = this.at - 1;
-    const escaped = this.hasEscapes && text.slice(start, end).includes('\\');
-    if (escaped || end - start === 9) this.refuseProto(start, end);
-    let names = seen;
-    if (names === undefined && !escaped && top - base < FEW_KEYS * 2) {
-      for (let i = base; i < top; i += 2) {
-        if (spans[i + 1]! - spans[i]! === end - start && this.equal(spans[i]!, start, end - start)) throw this.repeated();
-      }
-      spans[top] = start;
-      spans[top + 1] = end;
-      this.top = top + 2;
+    const isEscaped = this.hasEscapes && this.text.slice(start, end).includes('\\');
+    if (isEscaped || end - start === PROTO.length) this.refuseProto(start, end);
+    if (seen === undefined && !isEscaped && this.top - base < FEW_KEYS * 2) {
+      this.compare(base, start, end);
       return undefined;
     }
-    if (names === undefined) {
-      names = new Set();
-      for (let i = base; i < top; i += 2) names.add(text.slice(spans[i], spans[i + 1]));
+    const names = seen ?? this.namesFrom(base);
+    const { size } = names;
+    if (names.add(this.keyAt(start, end)).size === size) throw this.repeated();
+    return names;
+  }
+
+  private compare(base: number, start: number, end: number): void {
+    const { spans, top } = this;
+    for (let i = base; i < top; i += 2) {
+      if (spans[i + 1]! - spans[i]! === end - start && this.equal(spans[i]!, start, end - start)) throw this.repeated();
     }
-    const before = names.size;
-    if (names.add(this.keyAt(start, end)).size === before) throw this.repeated();
+    spans[top] = start;
+    spans[top + 1] = end;
+    this.top = top + 2;
+  }
+
+  private namesFrom(base: number): Set<string> {
+    const names = new Set<string>();
+    for (let i = base; i < this.top; i += 2) names.add(this.text.slice(this.spans[i], this.spans[i + 1]));
     return names;
   }
 
@@ -204,7 +216,7 @@ class Scan {
   }
 
   private refuseProto(start: number, end: number): void {
-    if (this.keyAt(start, end) === '__proto__') throw this.fault('forbidden_key', 'is a key that is not accepted');
+    if (this.keyAt(start, end) === PROTO) throw this.fault('forbidden_key', 'is a key that is not accepted');
   }
 
   private repeated(): JsonFault {
@@ -272,7 +284,8 @@ class Scan {
       this.at = start;
       throw this.broken();
     }
-    if (!isFaithful(literal)) throw this.fault('number_not_exact', 'is a number that a double does not hold; send it as a string');
+    if (!isFaithful(literal))
+      throw this.fault('number_not_exact', 'is a number that a double does not hold; send it as a string');
   }
 
   private word(): void {
@@ -287,7 +300,10 @@ class Scan {
   }
 
   private fault(code: JsonFaultCode, message: string): JsonFault {
-    const path = this.trail.slice(0, this.depth).map((step) => '/' + this.segment(step)).join('');
+    const path = this.trail
+      .slice(0, this.depth)
+      .map((step) => '/' + this.segment(step))
+      .join('');
     return new JsonFault(code, message, path.length > MAX_POINTER ? `${path.slice(0, MAX_POINTER)}…` : path, this.at);
   }
 
@@ -295,6 +311,8 @@ class Scan {
     if (step >= 0) return String(step);
     this.at = -step - 1;
     this.string();
-    return this.keyAt(-step, this.at - 1).replace(/~/g, '~0').replace(/\//g, '~1');
+    return this.keyAt(-step, this.at - 1)
+      .replace(/~/g, '~0')
+      .replace(/\//g, '~1');
   }
 }
