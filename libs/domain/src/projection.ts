@@ -1,5 +1,5 @@
 import type { ArtifactBody, ConfirmationBody, Detail, ErrorBody, ResultBody, UsageBody } from './event-table.js';
-import type { StepPatch, TaskPatch } from './patch.js';
+import type { ConfirmationPatch, StepPatch, TaskPatch } from './patch.js';
 import type { StepState, TaskState } from './state.js';
 
 /** What the log says of a task: every projected column, rebuilt from events alone. Times in ms since the epoch. */
@@ -189,13 +189,16 @@ function patchArtifacts(
 
 function patchConfirmations(
   confirmations: ReadonlyMap<string, ConfirmationProjection>,
-  { confirmations: { opened, close } }: TaskPatch,
+  { confirmations: change }: { readonly confirmations?: ConfirmationPatch },
 ): ReadonlyMap<string, ConfirmationProjection> {
-  if (opened.size === 0 && !close) return confirmations;
+  if (!change) return confirmations;
   const after = new Map(confirmations);
-  if (close) {
-    for (const [key, item] of confirmations) if (item.state === 'pending') after.set(key, { ...item, ...close });
+  if (change.close) {
+    for (const [id, item] of confirmations) if (item.state === 'pending') after.set(id, { ...item, ...change.close });
   }
-  for (const [key, item] of opened) after.set(key, item);
+  for (const item of change.open ?? []) {
+    const row = { ...item, waitId: change.waitId ?? '', state: 'pending', decidedBy: null } as const;
+    after.set(`${row.waitId}/${item.tool_call_id}`, row);
+  }
   return after;
 }

@@ -14,6 +14,14 @@ export function newArtifactId(): ArtifactId {
   return `art_${compact()}` as ArtifactId;
 }
 
+export function newWaitId(): string {
+  return `wait_${compact()}`;
+}
+
+export function newMessageId(): string {
+  return `msg_${compact()}`;
+}
+
 function compact(): string {
   return v7().replaceAll('-', '');
 }

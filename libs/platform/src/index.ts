@@ -1,3 +1,3 @@
 export { Batcher } from './batcher.js';
-export { newArtifactId, newEventId, newTaskKey } from './ids.js';
+export { newArtifactId, newEventId, newMessageId, newTaskKey, newWaitId } from './ids.js';
 export { PinoLogger } from './pino.logger.js';

@@ -36,10 +36,8 @@ export interface Append {
   readonly events: readonly EventDraft[];
   /** JSON text; replaces the task's checkpoint in the same statement. */
   readonly checkpoint?: string;
-  /** An outbox row for run `runNo` written in the same statement. */
+  /** An outbox row for run `runNo` written in the same statement; it closes the run before. `events` may then be empty. */
   readonly dispatch?: Dispatch;
-  /** Closes the run though no event of the append ends or pauses the task: it was handed over, failed, or lost. `events` may then be empty. */
-  readonly closeRun?: true;
 }
 
 /** Why a run is to start; `task.started` follows the first two, `task.retrying` the others. */

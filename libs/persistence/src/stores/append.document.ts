@@ -43,15 +43,16 @@ const ROWS: Readonly<Record<AppendPart, (folded: FoldedAppend, place: number) =>
       : [],
   artifacts: ({ patch }, place) => patch.artifacts.map((artifact) => ({ place, ...artifact })),
   confirmations: ({ patch }, place) =>
-    [...patch.confirmations.opened.values()].map(({ waitId, decidedBy, ...item }) => ({
+    (patch.confirmations?.open ?? []).map((item) => ({
       place,
+      wait_id: patch.confirmations?.waitId,
       ...item,
-      wait_id: waitId,
-      decided_by: decidedBy,
       arguments: text(item.arguments),
     })),
-  closeConfirmations: ({ patch: { confirmations } }, place) =>
-    confirmations.close ? [{ place, state: confirmations.close.state, decided_by: confirmations.close.decidedBy }] : [],
+  closeConfirmations: ({ patch }, place) =>
+    patch.confirmations?.close
+      ? [{ place, state: patch.confirmations.close.state, decided_by: patch.confirmations.close.decidedBy }]
+      : [],
   checkpoints: ({ append }, place) =>
     append.checkpoint === undefined
       ? []

@@ -161,7 +161,7 @@ function headColumns(batch: readonly FoldedAppend[]): unknown[] {
     column(({ append: { guard } }) => (guard.kind === 'control' ? (guard.waitId ?? null) : null)),
     column(({ append: { guard } }) => guard.kind === 'control' && guard.leaseExpired === true),
     column(({ patch }) => patch.state ?? null),
-    column(({ append, patch }) => patch.runOpen === false || append.dispatch !== undefined || append.closeRun === true),
+    column(({ append, patch }) => patch.runOpen === false || append.dispatch !== undefined),
     column(({ patch }) => (patch.waitId === null ? '' : (patch.waitId ?? null))),
     column(({ patch }) => patch.waitUntil ?? null),
     column(({ patch }) => patch.stalled ?? null),

@@ -1,0 +1,97 @@
+import { encodeFrame, type EventBus, type EventLog, type Logger, type TaskNews } from '#lib/domain';
+import { commitBatch, type CommitOptions, type Outcomes } from './batch-commit.js';
+import { RunCursor, type Work, type Write, type WriteOutcome, WriteQueue } from './write-queue.js';
+
+/** Events per statement: more makes the statement longer for those who wait without making it cheaper per event. */
+const MAX_ROWS = 500;
+const DEFAULTS: CommitOptions = { retryForMs: 60_000, firstDelayMs: 50, maxDelayMs: 2_000 };
+
+export interface WriterPorts {
+  readonly log: EventLog;
+  readonly bus: EventBus;
+  readonly logger: Logger;
+}
+
+/**
+ * The group-commit writer: one statement in flight, what arrives meanwhile is the next one. Two in flight would let a
+ * small batch with a terminal event overtake a large one. News is published after the commit, in commit order.
+ */
+export class EventWriter {
+  private readonly queue = new WriteQueue();
+  private readonly options: CommitOptions;
+  private draining: Promise<void> | undefined;
+  private published: Promise<void> = Promise.resolve();
+  private isClosed = false;
+
+  constructor(
+    private readonly ports: WriterPorts,
+    options: Partial<CommitOptions> = {},
+  ) {
+    this.options = { ...DEFAULTS, ...options };
+  }
+
+  /** Queues a write; `settle` is told what became of it. */
+  write(write: Write): void {
+    if (this.isClosed) {
+      write.settle?.({ kind: 'unavailable', cause: new Error('the writer is closed') });
+      return;
+    }
+    this.queue.push(write);
+    this.draining ??= this.drain();
+  }
+
+  /** Queues a write and resolves with what became of it. */
+  append(write: Omit<Write, 'settle'>): Promise<WriteOutcome> {
+    return new Promise((settle) => this.write({ ...write, settle }));
+  }
+
+  /** Takes no more; resolves when everything that waited is settled and published. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    await this.draining;
+    await this.published;
+  }
+
+  private async drain(): Promise<void> {
+    // Whatever is emitted in this turn of the event loop belongs to the first batch.
+    await new Promise(setImmediate);
+    while (!this.queue.isEmpty) {
+      const outcomes = await commitBatch(this.ports.log, this.queue.take(MAX_ROWS), this.options);
+      for (const [work, outcome] of outcomes) this.settle(work, outcome);
+      // At most one publication behind: a slow bus slows the writer rather than filling memory.
+      await this.published;
+      this.published = this.publish(outcomes);
+    }
+    this.draining = undefined;
+  }
+
+  private settle(work: Work, outcome: WriteOutcome): void {
+    const { guard } = work.writes[0]!;
+    if (guard instanceof RunCursor) {
+      if (outcome.kind === 'stored') guard.runPos += work.append.events.length;
+      // What follows a hole must not be stored.
+      else for (const write of this.queue.drop(work.append.taskKey, guard)) write.settle?.(outcome);
+    }
+    for (const write of work.writes) write.settle?.(outcome);
+  }
+
+  private async publish(outcomes: Outcomes): Promise<void> {
+    const news: TaskNews[] = [];
+    for (const [work, outcome] of outcomes) {
+      if (outcome.kind === 'stored' && work.append.events.length > 0) news.push(newsOf(work, outcome.appended));
+    }
+    if (news.length === 0) return;
+    try {
+      await this.ports.bus.publish(news);
+    } catch (error) {
+      this.ports.logger.warn('news was not published', { error });
+    }
+  }
+}
+
+function newsOf({ taskId, append }: Work, { baseSeq, atMs }: { baseSeq: number; atMs: number }): TaskNews {
+  const frames = append.events.map(({ eventId, body, json }, index) =>
+    encodeFrame(taskId, { seq: baseSeq + 1 + index, eventId, type: body.type, atMs, payload: json }),
+  );
+  return { taskKey: append.taskKey, fromSeq: baseSeq + 1, toSeq: baseSeq + frames.length, frames };
+}

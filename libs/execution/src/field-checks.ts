@@ -1,0 +1,93 @@
+import type { ArtifactBody, FieldKind } from '#lib/domain';
+
+/** Tells what is wrong with a value, as the end of a sentence; undefined when nothing is. */
+type FieldCheck = (value: unknown) => string | undefined;
+
+/** What PostgreSQL's text cannot hold, and half characters, which UTF-8 cannot. */
+const UNSTORABLE = /[\0\p{Cs}]/u;
+const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const ARTIFACT_KINDS: readonly unknown[] = ['produced', 'input', 'log', 'offload'] satisfies ArtifactBody['kind'][];
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const string: FieldCheck = (value) => {
+  if (typeof value !== 'string') return 'is no string';
+  return UNSTORABLE.test(value) ? 'holds U+0000 or half of a surrogate pair' : undefined;
+};
+
+const object: FieldCheck = (value) => (isObject(value) ? undefined : 'is no object');
+
+const json: FieldCheck = (value) =>
+  value === undefined || typeof value === 'function' || typeof value === 'symbol' ? 'is no JSON' : undefined;
+
+function count(value: unknown): string | undefined {
+  return Number.isSafeInteger(value) && (value as number) >= 0 ? undefined : 'is no count';
+}
+
+function optional(check: FieldCheck): FieldCheck {
+  return (value) => (value === undefined ? undefined : check(value));
+}
+
+/** Checks an object's members; members that are not named are refused. */
+function members(checks: Readonly<Record<string, FieldCheck>>): FieldCheck {
+  return (value) => {
+    if (!isObject(value)) return 'is no object';
+    for (const name of Object.keys(value)) {
+      if (!Object.hasOwn(checks, name)) return `has an unknown member ${name.slice(0, 64)}`;
+    }
+    for (const [name, check] of Object.entries(checks)) {
+      const fault = check(value[name]);
+      if (fault !== undefined) return `has a member ${name} that ${fault}`;
+    }
+    return undefined;
+  };
+}
+
+function listOf(check: FieldCheck): FieldCheck {
+  return (value) => {
+    if (!Array.isArray(value)) return 'is no array';
+    const fault = value.map(check).find((found) => found !== undefined);
+    return fault === undefined ? undefined : `has an item that ${fault}`;
+  };
+}
+
+const error = members({ code: string, message: string });
+
+/** One check per kind of field; see the table of events in the domain. */
+export const FIELD_CHECKS: Readonly<Record<FieldKind, FieldCheck>> = {
+  string,
+  integer: (value) => (Number.isSafeInteger(value) ? undefined : 'is no integer'),
+  number: (value) => (Number.isFinite(value) ? undefined : 'is no number'),
+  boolean: (value) => (typeof value === 'boolean' ? undefined : 'is neither true nor false'),
+  timestamp: (value) => (typeof value === 'string' && TIMESTAMP.test(value) ? undefined : 'is no timestamp'),
+  json,
+  object,
+  backend: members({ runner: string, version: string }),
+  error,
+  artifact: members({
+    artifact_id: string,
+    step_id: optional(string),
+    kind: (value) => (ARTIFACT_KINDS.includes(value) ? undefined : 'is no kind of artifact'),
+    name: string,
+    media_type: string,
+    size: count,
+    sha256: string,
+    origin: optional(string),
+  }),
+  confirmations: listOf(
+    members({
+      tool_call_id: string,
+      kind: string,
+      tool_name: optional(string),
+      arguments: (value) => (value === undefined ? undefined : json(value)),
+      prompt: optional(string),
+      digest: string,
+      expires_at: string,
+    }),
+  ),
+  decisions: listOf(object),
+  result: members({ text: string, data: optional(json), metadata: object }),
+  usage: members({ input_tokens: count, output_tokens: count }),
+};

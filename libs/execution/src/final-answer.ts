@@ -1,0 +1,59 @@
+import type { Detail, EventBody, EventDraft, ResultBody, UsageBody } from '#lib/domain';
+import { newMessageId } from '#lib/platform';
+import { draftEvent, OversizeError } from './admission.js';
+import { type ArtifactKeeper, preview } from './artifact.keeper.js';
+import { draftArtifact } from './oversize.js';
+
+/** A result larger than this, as JSON in bytes, becomes an artifact with a preview in its place. */
+const RESULT_MAX_BYTES = 8_192;
+
+export interface FinalAnswer {
+  readonly result: ResultBody;
+  /** The message that was streamed as the answer; absent when there was none. */
+  readonly messageId?: string;
+  readonly usage?: UsageBody;
+}
+
+/** The events that end a task well: the answer as a message, then `task.succeeded`. They belong in one append. */
+export async function draftFinalAnswer(
+  { result, messageId, usage }: FinalAnswer,
+  { detail, isStarted, keeper }: { detail: Detail; isStarted: boolean; keeper: ArtifactKeeper },
+): Promise<EventDraft[]> {
+  const small = await fit(result, keeper);
+  const message_id = messageId ?? newMessageId();
+  const started = { type: 'message.started', payload: { message_id, role: 'assistant' } } as const;
+  return [
+    ...small.artifact,
+    ...(detail === 'status' || isStarted ? [] : [draftEvent(started)]),
+    draftMessage(message_id, result.text),
+    draftEvent({ type: 'task.succeeded', payload: { result: small.result, ...(usage ? { usage } : {}) } }),
+  ];
+}
+
+function draftMessage(message_id: string, text: string): EventDraft {
+  // `final` must be the last member: that is how the one event shown at every level is recognised.
+  const body = (shown: string): EventBody => ({
+    type: 'message.completed',
+    payload: { message_id, role: 'assistant', text: shown, final: true },
+  });
+  try {
+    return draftEvent(body(text));
+  } catch (error) {
+    if (error instanceof OversizeError) return draftEvent(body(preview(text)));
+    throw error;
+  }
+}
+
+async function fit(
+  result: ResultBody,
+  keeper: ArtifactKeeper,
+): Promise<{ readonly result: ResultBody; readonly artifact: EventDraft[] }> {
+  const json = JSON.stringify(result);
+  if (Buffer.byteLength(json) <= RESULT_MAX_BYTES) return { result, artifact: [] };
+  const artifact = await keeper.offload(json, 'result.json', 'application/json');
+  const { model } = result.metadata;
+  return {
+    result: { text: preview(result.text), metadata: { ...(model === undefined ? {} : { model }), artifact } },
+    artifact: [draftArtifact(artifact)],
+  };
+}

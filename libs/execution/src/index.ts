@@ -1,0 +1,12 @@
+export { checkRunnerEvent, draftEvent, isProtocolError, OversizeError, ProtocolError } from './admission.js';
+export type { ArtifactSource } from './artifact.keeper.js';
+export type { CommitOptions } from './batch-commit.js';
+export { digestCall } from './confirmations.js';
+export type { OpenConfirmation } from './confirmations.js';
+export { EventWriter } from './event.writer.js';
+export type { WriterPorts } from './event.writer.js';
+export type { FinalAnswer } from './final-answer.js';
+export { RunRecorder } from './run.recorder.js';
+export type { RecorderListener, RecorderPorts } from './run.recorder.js';
+export { RunCursor } from './write-queue.js';
+export type { Write, WriteOutcome } from './write-queue.js';

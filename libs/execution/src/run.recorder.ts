@@ -1,0 +1,163 @@
+import {
+  type Appended,
+  type BlobStore,
+  type Claim,
+  type Dispatch,
+  type ErrorBody,
+  type EventBody,
+  type EventDraft,
+  type UsageBody,
+} from '#lib/domain';
+import { checkRunnerEvent, draftEvent, isKeptAt, OversizeError, ProtocolError } from './admission.js';
+import { ArtifactKeeper, type ArtifactSource } from './artifact.keeper.js';
+import { draftPause, type OpenConfirmation } from './confirmations.js';
+import type { EventWriter } from './event.writer.js';
+import { draftFinalAnswer, type FinalAnswer } from './final-answer.js';
+import { draftArtifact, offloadEvent, splitDelta } from './oversize.js';
+import { RunSteps } from './run-steps.js';
+import { ToolInvocations } from './tool-invocations.js';
+import { RunCursor, type Write, type WriteOutcome } from './write-queue.js';
+
+/** Writes of one run that may wait; a runner that is faster than the log is held back there. */
+const MAX_WAITING = 1_000;
+/** Bytes of JSON in one checkpoint. */
+const CHECKPOINT_MAX_BYTES = 4 * 1_024 * 1_024;
+
+export interface RecorderPorts {
+  readonly writer: EventWriter;
+  readonly blobs: BlobStore;
+}
+
+/** What the log says back while a run goes on. */
+export interface RecorderListener {
+  stored(appended: Appended): void;
+  /** Nothing of this run is stored from here on; told once. */
+  failed(outcome: Exclude<WriteOutcome, { kind: 'stored' }>): void;
+}
+
+/** Turns what one run does into appends. Calls must not overlap: a runner's items come one after the other. */
+export class RunRecorder {
+  readonly tools = new ToolInvocations();
+  private readonly cursor: RunCursor;
+  private readonly steps: RunSteps;
+  private readonly keeper: ArtifactKeeper;
+  private readonly startedMessages = new Set<string>();
+  private waiting = 0;
+  private wake: (() => void) | undefined;
+  private lastStored: Appended | undefined;
+  private hasFailed = false;
+
+  constructor(
+    private readonly claim: Claim,
+    private readonly ports: RecorderPorts,
+    private readonly listener: RecorderListener,
+  ) {
+    this.cursor = new RunCursor(claim.runNo);
+    this.steps = new RunSteps(claim.steps);
+    this.keeper = new ArtifactKeeper(ports.blobs, { tenant: claim.tenant, origin: claim.runner });
+  }
+
+  /**
+   * Records an event of the runner. The answer, where there is one, is to be awaited before the next call.
+   * @throws ProtocolError
+   */
+  event(event: { readonly type: string; readonly payload: unknown }): Promise<void> | undefined {
+    const body = checkRunnerEvent(event);
+    this.steps.apply(body);
+    if (!isKeptAt(this.claim.detail, body.type)) return undefined;
+    if (body.type === 'message.started') this.startedMessages.add(body.payload.message_id);
+    try {
+      this.write(body, [draftEvent(body)]);
+    } catch (error) {
+      if (error instanceof OversizeError) return this.oversize(body, error);
+      throw error;
+    }
+    return this.waiting > MAX_WAITING ? this.room() : undefined;
+  }
+
+  /** Stored in the append of the events before it. @throws ProtocolError when it is too large or no JSON. */
+  checkpoint(data: unknown): void {
+    const json = JSON.stringify(data) as string | undefined;
+    if (json === undefined) throw new ProtocolError('A checkpoint is no JSON.');
+    if (Buffer.byteLength(json) > CHECKPOINT_MAX_BYTES) throw new ProtocolError('A checkpoint is over 4 MiB.');
+    this.enqueue({ events: [], checkpoint: json });
+  }
+
+  async artifact(source: ArtifactSource): Promise<void> {
+    this.enqueue({ events: [draftArtifact(await this.keeper.keep(source))] });
+  }
+
+  /** Ends the task well. @throws ProtocolError when a step is still open. */
+  async succeed(answer: FinalAnswer): Promise<WriteOutcome> {
+    const open = this.steps.open();
+    if (open !== undefined) throw new ProtocolError(`The run ended with the step ${open.slice(0, 64)} still open.`);
+    const { detail } = this.claim;
+    const isStarted = answer.messageId !== undefined && this.startedMessages.has(answer.messageId);
+    return this.finish({ events: await draftFinalAnswer(answer, { detail, isStarted, keeper: this.keeper }) });
+  }
+
+  /** Stops the run until somebody answers. */
+  pause(confirmations: readonly OpenConfirmation[], nowMs: number): Promise<WriteOutcome> {
+    if (confirmations.length === 0) throw new ProtocolError('A pause waits for nothing.');
+    return this.finish({ events: draftPause(confirmations, nowMs) });
+  }
+
+  fail(error: ErrorBody, details: { readonly phase?: string; readonly usage?: UsageBody } = {}): Promise<WriteOutcome> {
+    return this.finish({ events: [draftEvent({ type: 'task.failed', payload: { error, ...details } })] });
+  }
+
+  cancel(forced: boolean): Promise<WriteOutcome> {
+    return this.finish({ events: [draftEvent({ type: 'task.cancelled', payload: { forced } })] });
+  }
+
+  /** Closes the run and leaves the task to the next one. */
+  handOn(dispatch: Dispatch): Promise<WriteOutcome> {
+    return this.finish({ events: [], dispatch });
+  }
+
+  private async oversize(body: EventBody, error: OversizeError): Promise<void> {
+    this.write(body, splitDelta(body) ?? (await offloadEvent(body, this.keeper, error)));
+  }
+
+  private write(body: EventBody, events: EventDraft[]): void {
+    if (body.type !== 'tool.invoked') return this.enqueue({ events });
+    const invocation = this.tools.stored(body.payload.tool_call_id);
+    this.enqueue({
+      events,
+      settle: (outcome) => {
+        this.settled(outcome);
+        invocation(outcome.kind === 'stored');
+      },
+    });
+  }
+
+  private enqueue(write: Pick<Write, 'events' | 'checkpoint' | 'settle'>): void {
+    const { taskKey, taskId } = this.claim;
+    this.waiting += 1;
+    this.ports.writer.write({ taskKey, taskId, guard: this.cursor, settle: this.settled, ...write });
+  }
+
+  private finish(write: Pick<Write, 'events' | 'dispatch'>): Promise<WriteOutcome> {
+    const { taskKey, taskId } = this.claim;
+    return this.ports.writer.append({ taskKey, taskId, guard: this.cursor, ...write });
+  }
+
+  private room(): Promise<void> {
+    return new Promise((resolve) => (this.wake = resolve));
+  }
+
+  private readonly settled = (outcome: WriteOutcome): void => {
+    this.waiting -= 1;
+    if (this.wake && this.waiting <= MAX_WAITING / 2) {
+      this.wake();
+      this.wake = undefined;
+    }
+    if (outcome.kind !== 'stored') {
+      if (!this.hasFailed) this.listener.failed(outcome);
+      this.hasFailed = true;
+    } else if (outcome.appended !== this.lastStored) {
+      this.lastStored = outcome.appended;
+      this.listener.stored(outcome.appended);
+    }
+  };
+}
