@@ -1,10 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
+import { assertProjections } from './projections.js';
 import { until } from './until.js';
 
 export interface TestDatabase {
   url: string;
-  /** Drops the database; fails when the tests left a connection to it open. */
+  /**
+   * Drops the database. Fails when the tests left a connection to it open, and when the rows of any task in it are not
+   * what its events say.
+   */
   drop(): Promise<void>;
 }
 
@@ -50,5 +54,14 @@ export async function createDatabase({ empty = false }: { empty?: boolean } = {}
   await onServer((client) => client.query(`create database ${name} template ${empty ? 'template1' : TEMPLATE}`));
   const url = new URL(serverUrl());
   url.pathname = `/${name}`;
-  return { url: url.href, drop: () => onServer((client) => drop(client, name)) };
+  return {
+    url: url.href,
+    drop: async () => {
+      try {
+        if (!empty) await assertProjections(url.href);
+      } finally {
+        await onServer((client) => drop(client, name));
+      }
+    },
+  };
 }

@@ -47,6 +47,7 @@ function startGuarded(program, args, { dir, user }) {
     guard.stdin.end();
     return ended;
   });
+  return guard.pid;
 }
 
 function temporaryDir(user) {
@@ -79,21 +80,23 @@ async function query(connectionString, sql) {
   }
 }
 
-async function startPostgres() {
+/** Answers the address of a new server and the process whose descendants are that server. */
+export async function startPostgres(server = POSTGRES_SETTINGS) {
   const user = serverUser();
   const bin = process.env.TEST_POSTGRES === 'path' ? pathBinaries()?.bin : embeddedBinaries(user, fallbackHome());
   if (bin === undefined) throw new Error('TEST_POSTGRES=path, but no postgres with its initdb is on the PATH');
   const dir = temporaryDir(user);
   await ensureCluster({ home: dir, bin, user }, '--no-sync');
   const port = await freePort();
-  const settings = Object.entries(POSTGRES_SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  startGuarded(path.join(bin, 'postgres'), ['-D', path.join(dir, 'cluster'), '-p', String(port), ...settings], {
-    dir,
-    user,
-  });
+  const settings = Object.entries(server).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const pid = startGuarded(
+    path.join(bin, 'postgres'),
+    ['-D', path.join(dir, 'cluster'), '-p', String(port), ...settings],
+    { dir, user },
+  );
   const url = clusterUrl(dir, port, 'postgres');
   await answers(() => query(url, 'select 1'), 'the PostgreSQL server for tests');
-  return url;
+  return { url, pid };
 }
 
 /** Makes the database every test file clones, migrated by the code under test. */
@@ -107,12 +110,14 @@ async function makeTemplate(url) {
   await migrate({ ownerUrl: template.href, databaseUrl: template.href });
 }
 
-async function startRedis() {
+export async function startRedis() {
   const program = findRedisServer();
   if (program === undefined) return undefined;
   const dir = temporaryDir();
   const port = await freePort();
-  startGuarded(program, ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', dir], { dir });
+  const pid = startGuarded(program, ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', dir], {
+    dir,
+  });
   await answers(
     () =>
       new Promise((resolve, reject) => {
@@ -121,17 +126,17 @@ async function startRedis() {
       }),
     'the Redis server for tests',
   );
-  return `redis://127.0.0.1:${port}`;
+  return { url: `redis://127.0.0.1:${port}`, pid };
 }
 
 /** Starts what is not given by TEST_DATABASE_URL and TEST_REDIS_URL (or REDIS_URL) and names it there. */
 export async function startServices() {
-  process.env.TEST_REDIS_URL ??= process.env.REDIS_URL ?? (await startRedis()) ?? '';
+  process.env.TEST_REDIS_URL ??= process.env.REDIS_URL ?? (await startRedis())?.url ?? '';
   if (process.env.TEST_REDIS_URL === '' && process.env.CI === 'true') {
     throw new Error('No Redis for the tests: set REDIS_URL or install redis-server');
   }
   if (process.env.TEST_DATABASE_URL !== undefined) return;
-  const url = await startPostgres();
+  const { url } = await startPostgres();
   await makeTemplate(url);
   process.env.TEST_DATABASE_URL = url;
 }

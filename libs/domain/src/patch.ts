@@ -1,13 +1,6 @@
-import type {
-  ArtifactBody,
-  ConfirmationBody,
-  ErrorBody,
-  EventBody,
-  Payload,
-  ResultBody,
-  UsageBody,
-} from './event-table.js';
+import type { ArtifactBody, ErrorBody, EventBody, Payload, ResultBody, UsageBody } from './event-table.js';
 import { isStepEvent, type StepEventType, stepTransition } from './transition.js';
+import type { ConfirmationProjection } from './projection.js';
 import type { StepState, TaskState } from './state.js';
 
 /**
@@ -38,7 +31,7 @@ export interface TaskPatch {
   /** Every other open step ends this way. */
   closeSteps?: { readonly state: StepState; readonly error: ErrorBody | null };
   artifacts: ArtifactBody[];
-  confirmations?: ConfirmationPatch;
+  readonly confirmations: ConfirmationPatch;
 }
 
 export interface StepPatch {
@@ -51,8 +44,9 @@ export interface StepPatch {
 }
 
 export interface ConfirmationPatch {
-  waitId?: string;
-  open?: readonly ConfirmationBody[];
+  /** Asked in this batch, by `<wait_id>/<tool_call_id>`, as they stand after it. */
+  readonly opened: Map<string, ConfirmationProjection>;
+  /** What becomes of those asked before it and still pending. */
   close?: { readonly state: 'decided' | 'closed'; readonly decidedBy: string | null };
 }
 
@@ -68,6 +62,7 @@ export function foldEvents(events: readonly EventBody[]): TaskPatch {
     progressed: events.some((event) => !CONTROL.has(event.type)),
     steps: new Map(),
     artifacts: [],
+    confirmations: { opened: new Map() },
   };
   events.forEach((event, index) => fold(patch, event, index));
   return patch;
@@ -97,13 +92,16 @@ const FOLDS: Folds = {
     patch.waitId = wait_id;
     patch.waitUntil = expires_at;
     patch.waitingOn = null;
-    patch.confirmations = { waitId: wait_id, open: confirmations };
+    for (const item of confirmations) {
+      const asked = { ...item, waitId: wait_id, state: 'pending', decidedBy: null } as const;
+      patch.confirmations.opened.set(`${wait_id}/${item.tool_call_id}`, asked);
+    }
   },
   'task.resumed': (patch, { decided_by }) => {
     patch.state = 'running';
     patch.waitId = null;
     patch.waitUntil = null;
-    patch.confirmations = { close: { state: 'decided', decidedBy: decided_by } };
+    closeConfirmations(patch, { state: 'decided', decidedBy: decided_by });
   },
   'task.stalled': (patch, { waiting_on }) => {
     patch.stalled = true;
@@ -117,6 +115,7 @@ const FOLDS: Folds = {
   },
   'task.cancelled': (patch) => {
     end(patch, 'cancelled');
+    closeConfirmations(patch, { state: 'closed', decidedBy: null });
     closeOpenSteps(patch, 'cancelled', null);
   },
   'task.succeeded': (patch, { result, usage }) => {
@@ -127,6 +126,7 @@ const FOLDS: Folds = {
   'task.failed': (patch, { error, usage }) => {
     end(patch, 'failed');
     patch.error = error;
+    closeConfirmations(patch, { state: 'closed', decidedBy: null });
     if (usage) patch.usage = usage;
     closeOpenSteps(patch, 'failed', error);
   },
@@ -160,7 +160,13 @@ function end(patch: TaskPatch, state: TaskState): void {
   patch.waitingOn = null;
   patch.waitId = null;
   patch.waitUntil = null;
-  patch.confirmations = { close: { state: 'closed', decidedBy: null } };
+}
+
+function closeConfirmations({ confirmations }: TaskPatch, close: NonNullable<ConfirmationPatch['close']>): void {
+  confirmations.close ??= close;
+  for (const [key, item] of confirmations.opened) {
+    if (item.state === 'pending') confirmations.opened.set(key, { ...item, ...close });
+  }
 }
 
 function closeOpenSteps(patch: TaskPatch, state: StepState, error: ErrorBody | null): void {

@@ -1,5 +1,5 @@
 import type { ArtifactBody, ConfirmationBody, Detail, ErrorBody, ResultBody, UsageBody } from './event-table.js';
-import type { ConfirmationPatch, StepPatch, TaskPatch } from './patch.js';
+import type { StepPatch, TaskPatch } from './patch.js';
 import type { StepState, TaskState } from './state.js';
 
 /** What the log says of a task: every projected column, rebuilt from events alone. Times in ms since the epoch. */
@@ -189,16 +189,13 @@ function patchArtifacts(
 
 function patchConfirmations(
   confirmations: ReadonlyMap<string, ConfirmationProjection>,
-  { confirmations: change }: { readonly confirmations?: ConfirmationPatch },
+  { confirmations: { opened, close } }: TaskPatch,
 ): ReadonlyMap<string, ConfirmationProjection> {
-  if (!change) return confirmations;
+  if (opened.size === 0 && !close) return confirmations;
   const after = new Map(confirmations);
-  if (change.close) {
-    for (const [id, item] of confirmations) if (item.state === 'pending') after.set(id, { ...item, ...change.close });
+  if (close) {
+    for (const [key, item] of confirmations) if (item.state === 'pending') after.set(key, { ...item, ...close });
   }
-  for (const item of change.open ?? []) {
-    const row = { ...item, waitId: change.waitId ?? '', state: 'pending', decidedBy: null } as const;
-    after.set(`${row.waitId}/${item.tool_call_id}`, row);
-  }
+  for (const [key, item] of opened) after.set(key, item);
   return after;
 }

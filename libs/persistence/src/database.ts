@@ -47,9 +47,9 @@ export class Database {
       connectionTimeoutMillis: options.waitMs ?? 5_000,
       idleTimeoutMillis: 0,
       keepAlive: true,
-    });
-    this.pool.on('connect', (client) => {
-      client.query(SESSION).catch(() => client.end());
+      onConnect: async (client) => {
+        await client.query(SESSION);
+      },
     });
     // An idle connection that dies is replaced at the next query, which reports what is wrong.
     this.pool.on('error', () => undefined);

@@ -43,16 +43,15 @@ const ROWS: Readonly<Record<AppendPart, (folded: FoldedAppend, place: number) =>
       : [],
   artifacts: ({ patch }, place) => patch.artifacts.map((artifact) => ({ place, ...artifact })),
   confirmations: ({ patch }, place) =>
-    (patch.confirmations?.open ?? []).map((item) => ({
+    [...patch.confirmations.opened.values()].map(({ waitId, decidedBy, ...item }) => ({
       place,
-      wait_id: patch.confirmations?.waitId,
       ...item,
+      wait_id: waitId,
+      decided_by: decidedBy,
       arguments: text(item.arguments),
     })),
-  closeConfirmations: ({ patch }, place) =>
-    patch.confirmations?.close
-      ? [{ place, state: patch.confirmations.close.state, decided_by: patch.confirmations.close.decidedBy }]
-      : [],
+  closeConfirmations: ({ patch: { confirmations } }, place) =>
+    confirmations.close ? [{ place, state: confirmations.close.state, decided_by: confirmations.close.decidedBy }] : [],
   checkpoints: ({ append }, place) =>
     append.checkpoint === undefined
       ? []

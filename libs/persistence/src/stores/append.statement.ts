@@ -105,10 +105,13 @@ from moved m join json_to_recordset(${p}::json) as p(place int, artifact_id text
 join tasks t on t.task_key = m.task_key`,
 
   confirmations: (p) => `
-insert into confirmations (task_key, wait_id, tool_call_id, kind, tool_name, arguments, prompt, digest, expires_at, state)
-select m.task_key, p.wait_id, p.tool_call_id, p.kind, p.tool_name, p.arguments, p.prompt, p.digest, p.expires_at, 'pending'
+insert into confirmations (task_key, wait_id, tool_call_id, kind, tool_name, arguments, prompt, digest, expires_at, state,
+  decided_by)
+select m.task_key, p.wait_id, p.tool_call_id, p.kind, p.tool_name, p.arguments, p.prompt, p.digest, p.expires_at, p.state,
+  p.decided_by
 from moved m join json_to_recordset(${p}::json) as p(place int, wait_id text, tool_call_id text, kind text,
-  tool_name text, arguments text, prompt text, digest text, expires_at timestamptz) on p.place = m.place`,
+  tool_name text, arguments text, prompt text, digest text, expires_at timestamptz, state text, decided_by text)
+  on p.place = m.place`,
 
   closeConfirmations: (p) => `
 update confirmations c set state = p.state, decided_by = p.decided_by, decided_at = m.at

@@ -194,6 +194,60 @@ describe('a task in Postgres', () => {
     ]);
   });
 
+  it('waits with its pending items shown, is resumed once, and the resumed run starts anew', async () => {
+    const key = await submitted();
+    const id = key as string as TaskId;
+    await claim(key);
+    const expires_at = new Date(Date.now() + 60_000).toISOString();
+    const item = { tool_call_id: 'c1', kind: 'question', prompt: 'Sure?', digest: 'd', expires_at } as const;
+    const waiting = draft({
+      type: 'task.waiting_for_input',
+      payload: { wait_id: 'w1', confirmations: [item], expires_at },
+    });
+    await log.append([runAppend(key, 0, [waiting], { checkpoint: '{"at":1}' })]);
+    expect(await tasks.snapshot({ tenant: 'acme' }, id)).toMatchObject({
+      state: 'waiting_for_input',
+      waitId: 'w1',
+      pendingConfirmations: [{ tool_call_id: 'c1', prompt: 'Sure?', state: 'pending' }],
+    });
+    const resume = (waitId: string): Append => ({
+      taskKey: key,
+      guard: { kind: 'control', from: ['waiting_for_input'], waitId },
+      events: [draft({ type: 'task.resumed', payload: { wait_id: waitId, decided_by: 'bob', decisions: [] } })],
+      dispatch: { runNo: 2, reason: 'resumed', delayMs: 0 },
+    });
+    expect(await log.append([resume('w0')])).toEqual([]);
+    const answers = await Promise.all([log.append([resume('w1')]), log.append([resume('w1')])]);
+    expect(answers.map((list) => list.length).sort()).toEqual([0, 1]);
+    const [again] = await claim(key, 2);
+    expect(again).toMatchObject({
+      runNo: 2,
+      reason: 'resumed',
+      checkpoint: '{"at":1}',
+      event: { type: 'task.started' },
+    });
+  });
+
+  it('tells the next run of a failed one why, and closes the steps it left open', async () => {
+    const key = await submitted();
+    await claim(key);
+    const step = draft({ type: 'step.started', payload: { step_id: 's1', step_name: 'Look' } });
+    await log.append([runAppend(key, 0, [step])]);
+    const error = { code: 'unavailable', message: 'no answer' };
+    await log.append([
+      runAppend(key, 1, [], { dispatch: { runNo: 2, reason: 'error', delayMs: 0, attempt: 2, error } }),
+    ]);
+    expect(await claim(key, 1)).toEqual([]);
+    const [again] = await claim(key, 2);
+    expect(again).toMatchObject({
+      attempt: 2,
+      steps: [{ stepId: 's1', state: 'failed' }],
+      event: { type: 'task.retrying' },
+    });
+    expect(JSON.parse(again?.event.payload ?? '')).toEqual({ run_no: 2, runtime_id: 'rt', reason: 'error', error });
+    expect((await tasks.steps(key, { limit: 5 })).items).toMatchObject([{ state: 'failed', error: { code: 'lost' } }]);
+  });
+
   it('keeps a dense log while many writers and claimers fight', async () => {
     const keys = await Promise.all(Array.from({ length: 6 }, () => submitted()));
     const logs = [log, new PgEventLog(other, other)];

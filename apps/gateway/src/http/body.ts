@@ -1,0 +1,81 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import { DomainError } from '#lib/domain';
+import { JsonFault, parseStrictJson } from './strict-json.js';
+
+const MEDIA_TYPE = /^application\/(?:json|[a-z0-9!#$&^_.-]+\+json)\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
+
+/** True when the request announces a body. */
+export function hasBody(request: IncomingMessage): boolean {
+  const length = request.headers['content-length'];
+  return request.headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
+}
+
+/**
+ * The JSON of a request's body, at most `maxBytes` of it and never compressed: a small body cannot become a large one.
+ *
+ * @throws DomainError `unsupported_media_type`, `payload_too_large`, or `invalid_request` with the path of the fault
+ */
+export async function readJsonBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
+  if (!hasBody(request)) throw refusal('required', 'a JSON body is required');
+  assertMediaType(request);
+  return parseJsonBytes(await readBytes(request, maxBytes));
+}
+
+function parseJsonBytes(bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) throw refusal('invalid_utf8', `is not UTF-8 at byte ${firstBadByte(bytes)}`);
+  try {
+    return parseStrictJson(bytes.toString('utf8'));
+  } catch (error) {
+    if (error instanceof JsonFault) throw refusal(error.code, error.message, error.path);
+    throw error;
+  }
+}
+
+function refusal(code: string, message: string, path = ''): DomainError {
+  const where = path === '' ? 'The body' : path;
+  return new DomainError('invalid_request', `${where}: ${message}.`, { faults: [{ path, code, message }] });
+}
+
+function assertMediaType({ headers }: IncomingMessage): void {
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
+    throw unsupported('content-encoding', 'bodies are taken as they are, not compressed');
+  if (!MEDIA_TYPE.test(headers['content-type'] ?? ''))
+    throw unsupported('content-type', 'must be application/json in UTF-8');
+}
+
+function unsupported(header: string, message: string): DomainError {
+  const faults = [{ path: `header.${header}`, code: 'unsupported', message }];
+  return new DomainError('unsupported_media_type', `${header}: ${message}.`, { faults });
+}
+
+function tooLarge(maxBytes: number): DomainError {
+  return new DomainError('payload_too_large', `The body is larger than ${maxBytes} bytes.`);
+}
+
+function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) return Promise.reject(tooLarge(maxBytes));
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= maxBytes) return void chunks.push(chunk);
+      // The rest flows on unread: closing here would reset the connection before the answer is read.
+      chunks.length = 0;
+      reject(tooLarge(maxBytes));
+    });
+    request.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+    const cut = (): void =>
+      reject(new DomainError('invalid_request', 'The connection closed before the body was complete.'));
+    request.on('error', cut);
+    request.on('close', cut);
+  });
+}
+
+/** What was decoded with replacement characters differs from the original at the first bad byte. */
+function firstBadByte(bytes: Buffer): number {
+  const replaced = Buffer.from(bytes.toString('utf8'));
+  return bytes.findIndex((byte, index) => byte !== replaced[index]);
+}

@@ -1,0 +1,123 @@
+import { Allow, getMetadataStorage, validateSync } from 'class-validator';
+import type { ValidationError } from 'class-validator';
+import { DomainError } from '#lib/domain';
+import type { Fault } from '#lib/domain';
+
+/** A class whose fields carry class-validator's decorators. */
+export type Dto<T extends object> = new () => T;
+
+const NESTED = Symbol('nested');
+const OPEN = Symbol('open');
+
+/** More faults than this say nothing new and may be as long as the body. */
+const MAX_FAULTS = 20;
+
+interface Shape {
+  readonly fields: ReadonlySet<string>;
+  readonly nested: ReadonlyMap<string, Dto<object>>;
+  readonly isOpen: boolean;
+}
+
+const shapes = new WeakMap<Dto<object>, Shape>();
+
+/** A field whose content is the caller's own and is never looked into. */
+export const Free = Allow;
+
+/** A field that is an object of its own, checked by `dto`. Arrays are not objects. */
+export function Nested(dto: Dto<object>): PropertyDecorator {
+  return (target, property) => {
+    Allow()(target, property);
+    Reflect.defineMetadata(NESTED, dto, target, property);
+  };
+}
+
+/** A class that checks the fields it names and takes any others. */
+export function Open(): ClassDecorator {
+  return (target) => Reflect.defineMetadata(OPEN, true, target);
+}
+
+/**
+ * Checks `value` against the class and gives it back as it came: nothing is copied, converted or left out.
+ *
+ * @throws DomainError `invalid_request` with the JSON Pointer of every fault
+ */
+export function decodeDto<T extends object>(dto: Dto<T>, value: unknown): T {
+  const faults = checkObject(dto, value, '');
+  if (faults.length === 0) return value as T;
+  throw invalid(faults);
+}
+
+/** The error of a request with these faults. */
+export function invalid(faults: readonly Fault[]): DomainError {
+  const [first] = faults;
+  const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
+  const detail =
+    first === undefined ? 'The request is not valid.' : `${first.path || 'The body'}: ${first.message}${more}.`;
+  return new DomainError('invalid_request', detail, { faults: faults.slice(0, MAX_FAULTS) });
+}
+
+function checkObject(dto: Dto<object>, value: unknown, path: string): Fault[] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return [{ path, code: 'is_object', message: 'must be an object' }];
+  }
+  const shape = shapeOf(dto);
+  const source = value as Readonly<Record<string, unknown>>;
+  // Unknown keys never reach the instance: one called `constructor` would make the validator forget the class.
+  const unknown = shape.isOpen ? [] : Object.keys(source).filter((key) => !shape.fields.has(key));
+  const faults = unknown.map((key) => ({
+    path: join(path, key),
+    code: 'unknown_field',
+    message: 'is not a field of this request',
+  }));
+  faults.push(...checkFields(dto, source, (field) => join(path, field)));
+  for (const [field, inner] of shape.nested) {
+    const nested = Object.hasOwn(source, field) ? source[field] : undefined;
+    if (nested !== undefined && nested !== null) faults.push(...checkObject(inner, nested, join(path, field)));
+  }
+  return faults;
+}
+
+/** Faults of the fields the class names. */
+export function checkFields(
+  dto: Dto<object>,
+  source: Readonly<Record<string, unknown>>,
+  pathOf: (field: string) => string,
+): Fault[] {
+  const instance = new dto() as Record<string, unknown>;
+  for (const field of fieldsOf(dto)) if (Object.hasOwn(source, field)) instance[field] = source[field];
+  return validateSync(instance).map((error) => encodeFault(error, pathOf(error.property)));
+}
+
+/** Names of the fields of a class. */
+export function fieldsOf(dto: Dto<object>): ReadonlySet<string> {
+  return shapeOf(dto).fields;
+}
+
+/** One fault per field: that it is missing or of the wrong type matters more than its range. */
+function encodeFault({ constraints = {}, property }: ValidationError, path: string): Fault {
+  if (constraints['isDefined'] !== undefined) return { path, code: 'required', message: 'is required' };
+  const rules = Object.keys(constraints);
+  const rule = rules.find((name) => name.startsWith('is')) ?? rules[0] ?? 'invalid';
+  const message = constraints[rule] ?? 'is not valid';
+  const sentence = message.startsWith(`${property} `) ? message.slice(property.length + 1) : message;
+  return { path, code: rule.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), message: sentence };
+}
+
+function shapeOf(dto: Dto<object>): Shape {
+  const known = shapes.get(dto);
+  if (known !== undefined) return known;
+  const rules = getMetadataStorage().getTargetValidationMetadatas(dto, '', false, false);
+  const fields = new Set(rules.map((rule) => rule.propertyName));
+  const nested = [...fields].flatMap((field) => {
+    const inner = Reflect.getMetadata(NESTED, dto.prototype as object, field) as Dto<object> | undefined;
+    return inner === undefined ? [] : [[field, inner] as const];
+  });
+  const shape = { fields, nested: new Map(nested), isOpen: Reflect.hasMetadata(OPEN, dto) };
+  shapes.set(dto, shape);
+  return shape;
+}
+
+function join(path: string, key: string): string {
+  const segment = key.length > 100 ? `${key.slice(0, 100)}…` : key;
+  return `${path}/${segment.replace(/~/g, '~0').replace(/\//g, '~1')}`;
+}

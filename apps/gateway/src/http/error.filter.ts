@@ -1,0 +1,58 @@
+import { Catch } from '@nestjs/common';
+import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
+import type { Express, Request, Response } from 'express';
+import { DomainError } from '#lib/domain';
+import type { Logger } from '#lib/domain';
+import { encodeProblem, errorHeaders, PROBLEM_TYPE, toDomainError } from './problem.js';
+
+/** Turns whatever a request throws into a problem document (RFC 9457). */
+@Catch()
+export class ErrorFilter implements ExceptionFilter {
+  constructor(private readonly logger: Logger) {}
+
+  catch(thrown: unknown, host: ArgumentsHost): void {
+    const request = host.switchToHttp().getRequest<Request>();
+    const response = host.switchToHttp().getResponse<Response>();
+    if (response.destroyed) return;
+    const error = refineMiss(toDomainError(thrown), request, response);
+    if (error.code === 'internal') this.report(error, request, response);
+    // A stream that has begun cannot turn into an error: cutting it tells the client that it is not complete.
+    if (response.headersSent) return void response.destroy();
+    const problem = encodeProblem(error, pathOf(request));
+    response.status(problem.status).set(errorHeaders(error)).type(PROBLEM_TYPE).end(JSON.stringify(problem));
+  }
+
+  private report(error: DomainError, request: Request, response: Response): void {
+    const fields = { requestId: response.getHeader('x-request-id'), method: request.method, path: pathOf(request) };
+    this.logger.error('request failed', { ...fields, error: error.cause ?? error });
+  }
+}
+
+/** A path that has other methods is there: then the method is what is wrong. */
+function refineMiss(error: DomainError, request: Request, response: Response): DomainError {
+  if (error.code !== 'not_found' || request.route !== undefined) return error;
+  const allowed = methodsOf(request.app as Express, request.path);
+  if (allowed.length === 0) return error;
+  response.set('Allow', allowed.join(', '));
+  return new DomainError('method_not_allowed', `The path takes ${allowed.join(', ')}.`);
+}
+
+/** The part of Express's router that the answer to a wrong method needs. */
+interface Layer {
+  readonly route?: { readonly stack: readonly { readonly method: string }[] };
+  match(path: string): boolean;
+}
+
+function methodsOf(app: Express, path: string): string[] {
+  const methods = new Set<string>();
+  for (const layer of app.router.stack as unknown as readonly Layer[]) {
+    if (layer.route === undefined || !layer.match(path)) continue;
+    for (const { method } of layer.route.stack) methods.add(method.toUpperCase());
+  }
+  if (methods.has('GET')) methods.add('HEAD');
+  return [...methods].sort();
+}
+
+function pathOf(request: Request): string {
+  return request.originalUrl.split('?', 1)[0]!;
+}

@@ -1,0 +1,32 @@
+import { Module } from '@nestjs/common';
+import type { DynamicModule, ModuleMetadata } from '@nestjs/common';
+import { APP_FILTER, APP_GUARD, DiscoveryModule, Reflector } from '@nestjs/core';
+import { Logger } from '#lib/domain';
+import { Authenticator } from '../core/authenticator.js';
+import { AuthGuard } from './auth.guard.js';
+import { ErrorFilter } from './error.filter.js';
+import { RouteCheck } from './route.check.js';
+import { EventStreams } from './sse.js';
+
+/** What every surface shares: authentication, error bodies, streams, and the check that no route is open by mistake. */
+@Module({})
+export class HttpModule {
+  /** `core` are the modules that offer `Authenticator` and `Logger`. */
+  static over(core: ModuleMetadata['imports']): DynamicModule {
+    return {
+      module: HttpModule,
+      imports: [DiscoveryModule, ...(core ?? [])],
+      providers: [
+        RouteCheck,
+        { provide: EventStreams, useFactory: () => new EventStreams() },
+        { provide: APP_FILTER, useFactory: (logger: Logger) => new ErrorFilter(logger), inject: [Logger] },
+        {
+          provide: APP_GUARD,
+          useFactory: (reflector: Reflector, authenticator: Authenticator) => new AuthGuard(reflector, authenticator),
+          inject: [Reflector, Authenticator],
+        },
+      ],
+      exports: [EventStreams],
+    };
+  }
+}

@@ -1,0 +1,36 @@
+import { createParamDecorator } from '@nestjs/common';
+import type { ExecutionContext } from '@nestjs/common';
+import { ApiBody } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { hasBody, readJsonBody } from './body.js';
+import { decodeDto } from './dto.js';
+import type { Dto } from './dto.js';
+import { maxBodyBytesOf } from './express.adapter.js';
+
+interface BodyKind {
+  readonly dto: Dto<object>;
+  readonly isOptional: boolean;
+}
+
+const Body = createParamDecorator(({ dto, isOptional }: BodyKind, context: ExecutionContext) => {
+  const request = context.switchToHttp().getRequest<Request>();
+  return isOptional && !hasBody(request)
+    ? new dto()
+    : readJsonBody(request, maxBodyBytesOf(request)).then((value) => decodeDto(dto, value));
+});
+
+/** The JSON body, read after the guards have let the request through, checked by `dto` and otherwise untouched. */
+export function JsonBody(dto: Dto<object>, { isOptional = false } = {}): ParameterDecorator {
+  return (target, method, index) => {
+    Body({ dto, isOptional })(target, method, index);
+    if (method === undefined) return;
+    const descriptor = Object.getOwnPropertyDescriptor(target, method);
+    if (descriptor !== undefined) ApiBody({ type: dto, required: !isOptional })(target, method, descriptor);
+  };
+}
+
+/** The JSON body as it came, for wires that check it with schemas of their own. */
+export const RawJsonBody = createParamDecorator((_data: unknown, context: ExecutionContext) => {
+  const request = context.switchToHttp().getRequest<Request>();
+  return readJsonBody(request, maxBodyBytesOf(request));
+});

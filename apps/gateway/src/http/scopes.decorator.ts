@@ -1,0 +1,36 @@
+import { createParamDecorator, SetMetadata } from '@nestjs/common';
+import type { CustomDecorator, ExecutionContext } from '@nestjs/common';
+import type { Scope } from '#lib/domain';
+import type { Caller } from '../core/authenticator.js';
+
+/** Metadata of a route: the scopes it asks for, none when it is public. A route without it does not boot. */
+export const SCOPES_KEY = Symbol('scopes');
+
+const CALLER = Symbol('caller');
+
+/** The caller needs every one of these scopes. */
+export function Scopes(...scopes: [Scope, ...Scope[]]): CustomDecorator<symbol> {
+  return SetMetadata(SCOPES_KEY, scopes);
+}
+
+/** No credential is asked for, or the route checks one of its own. */
+export function Public(): CustomDecorator<symbol> {
+  return SetMetadata(SCOPES_KEY, []);
+}
+
+/** Keeps the caller with its request. */
+export function bindCaller(request: object, caller: Caller): void {
+  (request as { [CALLER]?: Caller })[CALLER] = caller;
+}
+
+/** The caller that the guard let through; a public route has none. */
+export function callerOf(request: object): Caller {
+  const caller = (request as { [CALLER]?: Caller })[CALLER];
+  if (caller === undefined) throw new Error('A public route has no caller.');
+  return caller;
+}
+
+/** The caller of the route, as a parameter. */
+export const CurrentCaller = createParamDecorator((_data: unknown, context: ExecutionContext) =>
+  callerOf(context.switchToHttp().getRequest<object>()),
+);

@@ -1,0 +1,135 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/** How often a silent stream shows that it lives. */
+export const KEEP_ALIVE_MS = 15_000;
+
+const KEEP_ALIVE = ': keep-alive\n\n';
+
+/** Told to clients of streams that are ended by a shutdown: come back soon, to another process. */
+const RETRY = 'retry: 1000\n\n';
+
+const HEADERS = {
+  'Content-Type': 'text/event-stream; charset=utf-8',
+  'Cache-Control': 'no-cache, no-transform',
+  'X-Accel-Buffering': 'no',
+};
+
+/** Frames ready to be written. `return()` must also settle a `next()` that is waiting. */
+export type FrameSource = AsyncIterable<string | Uint8Array>;
+
+/** The open event streams of this process. */
+export class EventStreams {
+  private readonly open = new Set<EventStream>();
+  private timer: NodeJS.Timeout | undefined;
+  private isClosing = false;
+
+  /** Streams that are open now. */
+  get size(): number {
+    return this.open.size;
+  }
+
+  /**
+   * Serves one stream and resolves when it is over. `open` does what may still fail with a status; headers go out when
+   * it resolves. However the stream ends, also when the client left while it was being opened, `return()` of the source
+   * is called once. `left` aborts as soon as nobody reads any more.
+   */
+  async serve(
+    request: IncomingMessage,
+    response: ServerResponse,
+    open: (left: AbortSignal) => Promise<FrameSource>,
+  ): Promise<void> {
+    const stream = new EventStream(response);
+    this.add(stream);
+    if (this.isClosing) stream.end();
+    try {
+      await stream.run(await open(stream.left), request.method !== 'HEAD');
+    } finally {
+      this.remove(stream);
+    }
+  }
+
+  /** Ends every stream with a `retry:`, and those still to come at once. */
+  close(): void {
+    this.isClosing = true;
+    for (const stream of this.open) stream.end();
+  }
+
+  private add(stream: EventStream): void {
+    this.open.add(stream);
+    this.timer ??= setInterval(() => {
+      for (const each of this.open) each.keepAlive();
+    }, KEEP_ALIVE_MS).unref();
+  }
+
+  private remove(stream: EventStream): void {
+    this.open.delete(stream);
+    if (this.open.size > 0) return;
+    clearInterval(this.timer);
+    this.timer = undefined;
+  }
+}
+
+class EventStream {
+  private readonly controller = new AbortController();
+  private iterator: AsyncIterator<string | Uint8Array> | undefined;
+  private isEnding = false;
+  private wake: (() => void) | undefined;
+
+  constructor(private readonly response: ServerResponse) {
+    // Attached before anything is awaited: a client that is gone by then is never announced again.
+    response.on('close', () => this.stop());
+    response.on('drain', () => this.wake?.());
+  }
+
+  get left(): AbortSignal {
+    return this.controller.signal;
+  }
+
+  async run(source: FrameSource, isWanted: boolean): Promise<void> {
+    const { response } = this;
+    this.iterator = source[Symbol.asyncIterator]();
+    if (response.destroyed) return this.release();
+    response.writeHead(200, HEADERS).flushHeaders();
+    try {
+      if (isWanted) await this.pump(this.iterator);
+    } catch (error) {
+      if (this.left.aborted) return;
+      // A cut, not an end: the client must not take the stream for complete.
+      response.destroy();
+      throw error;
+    } finally {
+      this.release();
+      if (!response.destroyed) response.end(this.isEnding ? RETRY : undefined);
+    }
+  }
+
+  keepAlive(): void {
+    if (this.response.headersSent && !this.response.writableNeedDrain) this.response.write(KEEP_ALIVE);
+  }
+
+  end(): void {
+    this.isEnding = true;
+    this.stop();
+  }
+
+  private async pump(iterator: AsyncIterator<string | Uint8Array>): Promise<void> {
+    while (!this.left.aborted) {
+      const next = await iterator.next();
+      if (next.done === true || this.left.aborted) return;
+      if (!this.response.write(next.value)) await new Promise<void>((resolve) => (this.wake = resolve));
+    }
+  }
+
+  private stop(): void {
+    this.controller.abort();
+    this.wake?.();
+    this.release();
+  }
+
+  private release(): void {
+    const { iterator } = this;
+    this.iterator = undefined;
+    // A source that fails to close has nobody left to tell.
+    iterator?.return?.().catch(() => undefined);
+  }
+}

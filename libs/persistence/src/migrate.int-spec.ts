@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { createOwnerDataSource } from './data-source.js';
+import { migrate, pendingMigrations } from './migrate.js';
+
+describe('migrate', () => {
+  let test: TestDatabase;
+
+  beforeAll(async () => {
+    test = await createDatabase({ empty: true });
+  });
+
+  afterAll(async () => {
+    await test.drop();
+  });
+
+  it('brings an empty database up to date once, whoever runs it and however many at a time', async () => {
+    expect(await pendingMigrations(test.url)).toHaveLength(4);
+    const options = { ownerUrl: test.url, databaseUrl: test.url };
+    const applied = await Promise.all([migrate(options), migrate(options), migrate(options)]);
+    expect(applied.map((names) => names.length).sort()).toEqual([0, 0, 4]);
+    expect(await pendingMigrations(test.url)).toEqual([]);
+  });
+
+  it('leaves no difference between the entities and the schema', async () => {
+    const source = await createOwnerDataSource(test.url).initialize();
+    try {
+      const { upQueries } = await source.driver.createSchemaBuilder().log();
+      expect(upQueries.map((query) => query.query)).toEqual([]);
+    } finally {
+      await source.destroy();
+    }
+  });
+
+  it('undoes every migration', async () => {
+    const source = await createOwnerDataSource(test.url).initialize();
+    try {
+      for (let left = 4; left > 0; left -= 1) await source.undoLastMigration();
+      const rows = await source.query<{ count: number }[]>(
+        `select count(*)::int as count from pg_tables where schemaname = 'switchyard' and tablename <> 'migrations'`,
+      );
+      expect(rows).toEqual([{ count: 0 }]);
+    } finally {
+      await source.destroy();
+    }
+  });
+});

@@ -1,0 +1,71 @@
+import { strict as assert } from 'node:assert';
+import {
+  applyPatch,
+  type EventBody,
+  foldEvents,
+  type Projection,
+  type TaskId,
+  type TaskKey,
+  type TaskState,
+  transition,
+} from '#lib/domain';
+import { Database, PgEventLog, PgTaskStore } from '#lib/persistence';
+
+interface StoredTask {
+  task_key: TaskKey;
+  task_id: TaskId;
+  tenant: string;
+}
+
+const ALL = { name: '', text: 'select task_key, task_id, tenant from tasks order by task_key' };
+const PAGE = { limit: 10_000 };
+
+/** Rebuilds every task of a database from its events alone and compares it with the stored rows; also: seqs are dense, no event is illegal. */
+export async function assertProjections(databaseUrl: string): Promise<number> {
+  const database = new Database({ databaseUrl, max: 2, name: 'projection check' });
+  try {
+    const log = new PgEventLog(database, database);
+    const store = new PgTaskStore(database);
+    const tasks = await database.query<StoredTask>(ALL, []);
+    for (const task of tasks) await assertTask(task, log, store);
+    return tasks.length;
+  } finally {
+    await database.close();
+  }
+}
+
+async function assertTask(task: StoredTask, log: PgEventLog, store: PgTaskStore): Promise<void> {
+  const expected = await rebuild(task.task_key, log);
+  const { runOpen, taskKey, taskId, tenant, blockedBy, lastHeartbeatAtMs, pendingConfirmations, ...stored } =
+    (await store.snapshot({ tenant: task.tenant }, task.task_id)) ?? assert.fail(`${task.task_id} has no snapshot`);
+  const what = `task ${taskId} (${tenant}, ${taskKey}, run open: ${runOpen}, blocked by ${blockedBy}, seen ${lastHeartbeatAtMs})`;
+  assert.deepEqual(stored, expected.task, what);
+  assert.deepEqual(
+    new Map((await store.steps(task.task_key, PAGE)).items.map((step) => [step.stepId, step])),
+    expected.steps,
+    `steps of ${what}`,
+  );
+  const artifacts = (await store.artifacts(task.task_key, PAGE)).items.map(
+    ({ taskKey: _key, tenant: _tenant, createdAtMs: _at, ...artifact }) => [artifact.artifact_id, artifact] as const,
+  );
+  assert.deepEqual(new Map(artifacts), expected.artifacts, `artifacts of ${what}`);
+  const pending = [...expected.confirmations.values()].filter((item) => item.state === 'pending');
+  assert.deepEqual(new Set(pendingConfirmations), new Set(pending), `confirmations of ${what}`);
+}
+
+async function rebuild(taskKey: TaskKey, log: PgEventLog): Promise<Projection> {
+  let projection: Projection | undefined;
+  let state: TaskState | undefined;
+  let seq = 0;
+  for (;;) {
+    const events = await log.page(taskKey, seq, { maxEvents: 500, maxBytes: 1 << 22 });
+    for (const event of events) {
+      assert.equal(event.seq, seq + 1, `seq of ${taskKey} has a hole`);
+      seq = event.seq;
+      const body = { type: event.type, payload: JSON.parse(event.payload) } as EventBody;
+      state = transition(state, body.type);
+      projection = applyPatch(projection, foldEvents([body]), { lastSeq: seq, atMs: event.atMs });
+    }
+    if (events.length === 0) return projection ?? assert.fail(`${taskKey} has no events`);
+  }
+}
