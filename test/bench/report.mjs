@@ -59,7 +59,7 @@ function figure(id, rounds) {
   const reached = goals.filter((goal) => ratio !== undefined && (least ? ratio >= goal : ratio <= goal)).length;
   const medians = of.map((_, at) => pairs.map((pair) => pair[at]).filter((number) => number !== undefined));
   const [ours, theirs] = medians.map((numbers) => (numbers.length > 0 ? median(numbers) : undefined));
-  return { id, title, ours, theirs, ratio, ratios, goals, reached, void: rounds.length - whole.length };
+  return { id, title, ours, theirs, ratio, ratios, goals, reached, rounds: whole.length };
 }
 
 function cpuTable(rounds) {
@@ -95,7 +95,7 @@ function align(rows) {
 }
 
 export function render({ metrics, cpu_us_each: cpu, voids }) {
-  const rows = metrics.map(({ id, title, ours, theirs, ratio, ratios, goals, reached, void: lost }) => [
+  const rows = metrics.map(({ id, title, ours, theirs, ratio, ratios, goals, reached, rounds: counted }) => [
     id,
     title,
     digits(ours),
@@ -104,9 +104,9 @@ export function render({ metrics, cpu_us_each: cpu, voids }) {
     ratios.length > 0 ? `${digits(Math.min(...ratios))}..${digits(Math.max(...ratios))}` : '-',
     goals.join(' / ') || '-',
     goals.length > 0 ? `${reached} of ${goals.length}` : '-',
-    String(lost),
+    String(counted),
   ]);
-  const head = ['', 'metric', 'ours', 'theirs', 'ratio', 'of rounds', 'goals', 'reached', 'void'];
+  const head = ['', 'metric', 'ours', 'theirs', 'ratio', 'range', 'goals', 'reached', 'rounds'];
   const columns = [...new Set(Object.values(cpu).flatMap(Object.keys))];
   const cpuRows = Object.entries(cpu).map(([key, used]) => {
     const total = Object.values(used).reduce((sum, us) => sum + us, 0);
