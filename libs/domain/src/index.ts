@@ -47,6 +47,8 @@ export type { TaskPatch, StepPatch, ConfirmationPatch } from './patch.js';
 export { AgentStore } from './ports/agent-store.js';
 export type { AgentRecord, BackendVersion } from './ports/agent-store.js';
 export { BlobStore } from './ports/blob-store.js';
+export { DatabaseHealth } from './ports/database-health.js';
+export type { DatabaseFault } from './ports/database-health.js';
 export { EventBus } from './ports/event-bus.js';
 export type { TaskNews, Unsubscribe } from './ports/event-bus.js';
 export { EventLog } from './ports/event-log.js';
@@ -71,6 +73,7 @@ export { RunConsumer, RunQueue } from './ports/run-queue.js';
 export type { ConsumeOptions } from './ports/run-queue.js';
 export { RunStore } from './ports/run-store.js';
 export type { RunJob, ClaimRequest, Claim, RunPolicy, LostRun, DueTask } from './ports/run-store.js';
+export { SecretStore } from './ports/secret-store.js';
 export { TaskStore } from './ports/task-store.js';
 export type {
   TaskScope,

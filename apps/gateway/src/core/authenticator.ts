@@ -1,12 +1,4 @@
-import type { Scope } from '#lib/domain';
-
-/** Who is calling, as proved by a key. */
-export interface Caller {
-  readonly tenant: string;
-  readonly principal: string;
-  readonly keyId: string;
-  readonly scopes: ReadonlySet<Scope>;
-}
+import type { Caller } from './caller.js';
 
 /** Turns a credential into the caller it stands for. */
 export abstract class Authenticator {

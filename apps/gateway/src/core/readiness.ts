@@ -1,5 +1,13 @@
+/** What an operator should know of this process, in words such as `postgres`, `migrations`, `partitions`, `bus`. */
+export interface ReadinessReport {
+  /** Without these no request can be served: not ready. */
+  readonly missing: readonly string[];
+  /** Without these everything works, only later: ready. */
+  readonly degraded: readonly string[];
+}
+
 /** Whether this process can serve requests. */
 export abstract class Readiness {
-  /** Names what is missing, in words an operator knows (`postgres`, `migrations`, …); empty when ready. Never rejects. */
-  abstract missing(): Promise<readonly string[]>;
+  /** Never rejects, and answers within two seconds. */
+  abstract check(): Promise<ReadinessReport>;
 }

@@ -8,8 +8,8 @@ import { HealthController } from './health.controller.js';
 let app: INestApplication | undefined;
 afterEach(() => app?.close());
 
-async function boot(missing: readonly string[]): Promise<ReturnType<typeof request>> {
-  const readiness: Readiness = { missing: async () => missing };
+async function boot(missing: readonly string[], degraded: readonly string[] = []): Promise<ReturnType<typeof request>> {
+  const readiness: Readiness = { check: async () => ({ missing, degraded }) };
   const module = await Test.createTestingModule({
     controllers: [HealthController],
     providers: [{ provide: Readiness, useValue: readiness }],
@@ -23,6 +23,11 @@ describe('the health routes', () => {
     const http = await boot([]);
     const answer = await http.get('/health/ready');
     expect([answer.status, answer.body]).toEqual([200, { status: 'ready' }]);
+  });
+
+  it('stay ready and name what only slows the service down', async () => {
+    const http = await boot([], ['bus']);
+    await http.get('/health/ready').expect(200, { status: 'ready', degraded: ['bus'] });
   });
 
   it('name what is missing with 503, while the process stays live', async () => {

@@ -22,8 +22,8 @@ export class HealthController {
   @Get('ready')
   @Header('Cache-Control', 'no-store')
   async ready(@Res({ passthrough: true }) response: Response): Promise<object> {
-    const missing = await this.readiness.missing();
-    if (missing.length === 0) return { status: 'ready' };
+    const { missing, degraded } = await this.readiness.check();
+    if (missing.length === 0) return { status: 'ready', ...(degraded.length > 0 ? { degraded } : {}) };
     response.status(503);
     return { status: 'not_ready', missing };
   }

@@ -8,7 +8,7 @@ import { IsDefined, IsInt, IsOptional, IsString, Max } from 'class-validator';
 import request from 'supertest';
 import { DomainError, Logger } from '#lib/domain';
 import { Authenticator } from '../core/authenticator.js';
-import type { Caller } from '../core/authenticator.js';
+import type { Caller } from '../core/caller.js';
 import { Free, Nested, Open } from './dto.js';
 import { EdgeAdapter } from './express.adapter.js';
 import { HttpModule } from './http.module.js';

@@ -1,7 +1,7 @@
 import { createParamDecorator, SetMetadata } from '@nestjs/common';
 import type { CustomDecorator, ExecutionContext } from '@nestjs/common';
 import type { Scope } from '#lib/domain';
-import type { Caller } from '../core/authenticator.js';
+import type { Caller } from '../core/caller.js';
 
 /** Metadata of a route: the scopes it asks for, none when it is public. A route without it does not boot. */
 export const SCOPES_KEY = Symbol('scopes');

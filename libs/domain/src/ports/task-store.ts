@@ -77,6 +77,8 @@ export interface TaskSnapshot {
   readonly state: TaskState;
   readonly runNo: number;
   readonly runOpen: boolean;
+  /** The runtime of the newest run. */
+  readonly runtimeId: string | null;
   readonly lastSeq: number;
   readonly currentStep: string | null;
   readonly result: ResultBody | null;
@@ -143,4 +145,6 @@ export abstract class TaskStore {
   /** Oldest first. */
   abstract artifacts(taskKey: TaskKey, page: PageRequest): Promise<Page<ArtifactRecord>>;
   abstract artifact(scope: TaskScope, artifactId: ArtifactId): Promise<ArtifactRecord | undefined>;
+  /** Whoever's it is: only for a link whose signature was verified, which stands for the tenant. */
+  abstract linkedArtifact(artifactId: ArtifactId): Promise<ArtifactRecord | undefined>;
 }

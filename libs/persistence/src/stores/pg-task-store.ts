@@ -76,6 +76,11 @@ export class PgTaskStore extends TaskStore {
     const [row] = await this.database.query<ArtifactRow>(ARTIFACT, [scope.tenant, artifactId, scope.principal ?? null]);
     return row && decodeArtifact(row);
   }
+
+  override async linkedArtifact(artifactId: ArtifactId): Promise<ArtifactRecord | undefined> {
+    const [row] = await this.database.query<ArtifactRow>(LINKED_ARTIFACT, [artifactId]);
+    return row && decodeArtifact(row);
+  }
 }
 
 const SNAPSHOT: Statement = {
@@ -102,6 +107,11 @@ const ARTIFACT: Statement = {
   name: 'task-store.artifact',
   text: `select ${ARTIFACT_COLUMNS} from artifacts a join tasks t using (task_key)
 where a.tenant = $1 and a.artifact_id = $2 and ($3::text is null or t.created_by = $3)`,
+};
+
+const LINKED_ARTIFACT: Statement = {
+  name: 'task-store.linked-artifact',
+  text: `select ${ARTIFACT_COLUMNS} from artifacts a where a.artifact_id = $1`,
 };
 
 /** The condition of each filter, on the index that serves it; filters compose, so the statement is built per request. */

@@ -17,7 +17,7 @@ const ms = (column: string): string => `(extract(epoch from ${column}) * 1000)::
 /** Columns of a snapshot, from `tasks t` and `task_heads h`. */
 export const SNAPSHOT_COLUMNS = `
 t.task_key, t.task_id, t.tenant, t.session_id, t.type, t.agent_id, t.runner, t.backend_version_id, h.state, h.run_no,
-h.run_open, h.last_seq, t.current_step, t.result, t.usage, t.error, h.wait_id, t.waiting_on, h.stalled,
+h.run_open, h.runtime_id, h.last_seq, t.current_step, t.result, t.usage, t.error, h.wait_id, t.waiting_on, h.stalled,
 h.cancel_at is not null as cancel_requested, t.artifact_count, ${ms('t.last_heartbeat_at')} as last_heartbeat_at_ms,
 ${ms('h.progress_at')} as progress_at_ms, ${ms('t.deadline_at')} as deadline_at_ms, t.priority, t.detail, t.created_by,
 ${ms('t.created_at')} as created_at_ms, ${ms('h.started_at')} as started_at_ms, ${ms('h.last_at')} as updated_at_ms,
@@ -40,6 +40,7 @@ export interface SnapshotRow {
   readonly state: TaskState;
   readonly run_no: number;
   readonly run_open: boolean;
+  readonly runtime_id: string | null;
   readonly last_seq: number;
   readonly current_step: string | null;
   readonly result: string | null;
@@ -92,6 +93,7 @@ export function decodeSnapshot(row: SnapshotRow): TaskSnapshot {
     state: row.state,
     runNo: row.run_no,
     runOpen: row.run_open,
+    runtimeId: row.runtime_id,
     lastSeq: row.last_seq,
     currentStep: row.current_step,
     result: json(row.result),
