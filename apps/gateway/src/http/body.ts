@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { DomainError } from '#lib/domain';
-import { JsonFault, parseStrictJson } from './strict-json.js';
+import type { JsonDocument } from './json-document.js';
+import { JsonFault, readStrictJson } from './strict-json.js';
 
 const MEDIA_TYPE = /^application\/(?:json|[a-z0-9!#$&^_.-]+\+json)\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
 
@@ -16,16 +17,16 @@ export function hasBody(request: IncomingMessage): boolean {
  *
  * @throws DomainError `unsupported_media_type`, `payload_too_large`, or `invalid_request` with the path of the fault
  */
-export async function readJsonBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
+export async function readJsonBody(request: IncomingMessage, maxBytes: number): Promise<JsonDocument> {
   if (!hasBody(request)) throw refusal('required', 'a JSON body is required');
   assertMediaType(request);
   return parseJsonBytes(await readBytes(request, maxBytes));
 }
 
-function parseJsonBytes(bytes: Buffer): unknown {
+function parseJsonBytes(bytes: Buffer): JsonDocument {
   if (!isUtf8(bytes)) throw refusal('invalid_utf8', `is not UTF-8 at byte ${firstBadByte(bytes)}`);
   try {
-    return parseStrictJson(bytes.toString('utf8'));
+    return readStrictJson(bytes.toString('utf8'));
   } catch (error) {
     if (error instanceof JsonFault) throw refusal(error.code, error.message, error.path);
     throw error;

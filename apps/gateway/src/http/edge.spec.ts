@@ -12,6 +12,7 @@ import type { Caller } from '../core/caller.js';
 import { Free, Nested, Open } from './dto.js';
 import { EdgeAdapter } from './express.adapter.js';
 import { HttpModule } from './http.module.js';
+import type { JsonDocument } from './json-document.js';
 import { JsonBody } from './json-body.decorator.js';
 import { QueryPipe } from './query.pipe.js';
 import { CurrentCaller, Public, Scopes } from './scopes.decorator.js';
@@ -64,14 +65,14 @@ class ThingsController {
 
   @Scopes('tasks:submit')
   @Post()
-  create(@JsonBody(EchoBody) body: EchoBody): object {
-    return { text: JSON.stringify(body) };
+  create(@JsonBody(EchoBody) body: JsonDocument<EchoBody>): object {
+    return { text: JSON.stringify(body.value), input: body.textOf('input') };
   }
 
   @Scopes('tasks:cancel')
   @Post(':id/stop')
-  stop(@Param('id') id: string, @JsonBody(EchoBody, { isOptional: true }) body: EchoBody): object {
-    return { id, text: JSON.stringify(body) };
+  stop(@Param('id') id: string, @JsonBody(EchoBody, { isOptional: true }) body: JsonDocument<EchoBody>): object {
+    return { id, text: JSON.stringify(body.value) };
   }
 
   @Public()
@@ -152,7 +153,7 @@ describe('a body', () => {
     const text =
       '{"input":{"toString":1,"constructor":{"prototype":{}},"valueOf":null},"extra":[1.5,"é"],"context":{"user_id":"u","constructor":1,"x":{}}}';
     const answer = await post(text).expect(201);
-    expect(answer.body).toEqual({ text });
+    expect(answer.body).toEqual({ text, input: '{"toString":1,"constructor":{"prototype":{}},"valueOf":null}' });
   });
 
   it.each([

@@ -6,20 +6,21 @@ import { hasBody, readJsonBody } from './body.js';
 import { decodeDto } from './dto.js';
 import type { Dto } from './dto.js';
 import { maxBodyBytesOf } from './express.adapter.js';
+import { JsonDocument } from './json-document.js';
 
 interface BodyKind {
   readonly dto: Dto<object>;
   readonly isOptional: boolean;
 }
 
-const Body = createParamDecorator(({ dto, isOptional }: BodyKind, context: ExecutionContext) => {
+const Body = createParamDecorator(async ({ dto, isOptional }: BodyKind, context: ExecutionContext) => {
   const request = context.switchToHttp().getRequest<Request>();
-  return isOptional && !hasBody(request)
-    ? new dto()
-    : readJsonBody(request, maxBodyBytesOf(request)).then((value) => decodeDto(dto, value));
+  if (isOptional && !hasBody(request)) return new JsonDocument(new dto(), '{}', []);
+  const document = await readJsonBody(request, maxBodyBytesOf(request));
+  return document.as(decodeDto(dto, document.value));
 });
 
-/** The JSON body, read after the guards have let the request through, checked by `dto` and otherwise untouched. */
+/** The JSON body as `JsonDocument<dto>`, read after the guards have let the request through, checked and otherwise untouched. */
 export function JsonBody(dto: Dto<object>, { isOptional = false } = {}): ParameterDecorator {
   return (target, method, index) => {
     Body({ dto, isOptional })(target, method, index);
@@ -29,7 +30,7 @@ export function JsonBody(dto: Dto<object>, { isOptional = false } = {}): Paramet
   };
 }
 
-/** The JSON body as it came, for wires that check it with schemas of their own. */
+/** The JSON body as `JsonDocument`, for wires that check it with schemas of their own. */
 export const RawJsonBody = createParamDecorator((_data: unknown, context: ExecutionContext) => {
   const request = context.switchToHttp().getRequest<Request>();
   return readJsonBody(request, maxBodyBytesOf(request));

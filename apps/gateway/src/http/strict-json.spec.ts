@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { isFaithful, JsonFault, MAX_JSON_DEPTH, parseStrictJson } from './strict-json.js';
+import { isFaithful, JsonFault, MAX_JSON_DEPTH, readStrictJson } from './strict-json.js';
 
 function faultOf(text: string): { code: string; path: string; position: number } {
   try {
-    parseStrictJson(text);
+    readStrictJson(text);
   } catch (error) {
     if (error instanceof JsonFault) return { code: error.code, path: error.path, position: error.position };
     throw error;
@@ -18,7 +18,7 @@ describe('the strict JSON reader', () => {
       fc.property(fc.json({ maxDepth: 6 }), fc.constantFrom(undefined, 1, '\t'), (text, indent) => {
         fc.pre(!text.includes('__proto__'));
         const written = JSON.stringify(JSON.parse(text), null, indent);
-        expect(parseStrictJson(written)).toEqual(JSON.parse(written));
+        expect(readStrictJson(written).value).toEqual(JSON.parse(written));
       }),
     );
   });
@@ -34,7 +34,7 @@ describe('the strict JSON reader', () => {
         const cut = at % (text.length + 1);
         const broken = text.slice(0, cut) + piece + text.slice(cut + 1);
         const isJson = attempt(() => void JSON.parse(broken)) === undefined;
-        const fault = attempt(() => void parseStrictJson(broken));
+        const fault = attempt(() => void readStrictJson(broken));
         const isRefused = fault !== undefined && (!isJson || fault.code !== 'invalid_json');
         expect(isRefused || (isJson && fault === undefined)).toBe(true);
         expect(fault?.position ?? 0).toBeLessThanOrEqual(broken.length);
@@ -77,7 +77,7 @@ describe('the strict JSON reader', () => {
   });
 
   it('accepts the same key in different objects', () => {
-    expect(parseStrictJson('[{"a":{"a":1}},{"a":2}]')).toEqual([{ a: { a: 1 } }, { a: 2 }]);
+    expect(readStrictJson('[{"a":{"a":1}},{"a":2}]').value).toEqual([{ a: { a: 1 } }, { a: 2 }]);
   });
 
   it.each(['{"__proto__":{}}', '{"\\u005f_proto__":1}'])('refuses %s, in any spelling of the key', (text) => {
@@ -85,7 +85,7 @@ describe('the strict JSON reader', () => {
   });
 
   it('keeps keys that shadow members of Object.prototype', () => {
-    const value = parseStrictJson('{"toString":1,"constructor":{"prototype":2},"hasOwnProperty":3}');
+    const { value } = readStrictJson('{"toString":1,"constructor":{"prototype":2},"hasOwnProperty":3}');
     expect(Object.entries(value as object)).toEqual([
       ['toString', 1],
       ['constructor', { prototype: 2 }],
@@ -96,7 +96,7 @@ describe('the strict JSON reader', () => {
   it.each(['[', '{"k":'])('reads 64 levels of %s and refuses the next with its path', (open) => {
     const close = open === '[' ? ']' : '}';
     const nested = (levels: number): string => open.repeat(levels) + (open === '[' ? '' : '1') + close.repeat(levels);
-    expect(parseStrictJson(nested(MAX_JSON_DEPTH))).toEqual(JSON.parse(nested(MAX_JSON_DEPTH)));
+    expect(readStrictJson(nested(MAX_JSON_DEPTH)).value).toEqual(JSON.parse(nested(MAX_JSON_DEPTH)));
     const step = open === '[' ? '/0' : '/k';
     expect(faultOf(nested(MAX_JSON_DEPTH + 1))).toMatchObject({ code: 'too_deep', path: step.repeat(MAX_JSON_DEPTH) });
   });
@@ -118,7 +118,7 @@ describe('the strict JSON reader', () => {
     '3.141592653589793238462643',
     '5e-324',
   ])('accepts the number %s', (literal) => {
-    expect(parseStrictJson(`{"n":${literal}}`)).toEqual({ n: Number(literal) });
+    expect(readStrictJson(`{"n":${literal}}`).value).toEqual({ n: Number(literal) });
   });
 
   it.each([
@@ -133,6 +133,17 @@ describe('the strict JSON reader', () => {
   ])('refuses the number %s at its path', (literal) => {
     expect(isFaithful(literal)).toBe(false);
     expect(faultOf(`{"list":[0,${literal}]}`)).toMatchObject({ code: 'number_not_exact', path: '/list/1' });
+  });
+
+  it('keeps the spelling of every member of the outermost object', () => {
+    const document = readStrictJson('{ "a" : 1.0 , "\\u0062":{"x": [1e2]} ,"c":"\\u00e9"}');
+    expect(['a', 'b', 'c', 'x', ''].map((name) => document.textOf(name))).toEqual([
+      '1.0',
+      '{"x": [1e2]}',
+      '"\\u00e9"',
+      undefined,
+      undefined,
+    ]);
   });
 
   it('reports a bounded path when the key is as long as the body', () => {

@@ -1,3 +1,6 @@
+import { JsonDocument, unescapeKey } from './json-document.js';
+import type { MemberOffsets } from './json-document.js';
+
 /** Deepest nesting of arrays and objects that is read; the outermost value is level 1. */
 export const MAX_JSON_DEPTH = 64;
 
@@ -52,10 +55,10 @@ export class JsonFault extends Error {
  *
  * @throws JsonFault with the first fault in the text
  */
-export function parseStrictJson(text: string): unknown {
+export function readStrictJson(text: string): JsonDocument {
   try {
-    new Scan(text, false).document();
-    return JSON.parse(text);
+    const members = new Scan(text, false).document();
+    return new JsonDocument(JSON.parse(text) as unknown, text, members);
   } catch (error) {
     // The quick scan skips the inside of strings; a bad escape or a raw control character surfaces here, without a position.
     if (!(error instanceof JsonFault)) new Scan(text, true).document();
@@ -94,6 +97,7 @@ class Scan {
   /** Offsets of start and end of the keys of the open objects with few keys, innermost last. */
   private readonly spans: number[] = [];
   private top = 0;
+  private readonly members: MemberOffsets[] = [];
   private readonly hasEscapes: boolean;
 
   constructor(
@@ -103,10 +107,12 @@ class Scan {
     this.hasEscapes = text.includes('\\');
   }
 
-  document(): void {
+  /** Checks the whole text and returns the offsets of the members of its outermost object. */
+  document(): readonly MemberOffsets[] {
     this.value(this.peek());
     this.peek();
     if (this.at < this.text.length) throw this.broken();
+    return this.members;
   }
 
   /** The next character that is not white space; NaN at the end. */
@@ -132,9 +138,13 @@ class Scan {
     while (c !== CLOSE_BRACE) {
       if (c !== QUOTE) throw this.broken();
       seen = this.key(base, seen);
+      const keyEnd = this.at - 1;
       if (this.peek() !== COLON) throw this.broken();
       this.at++;
-      this.value(this.peek());
+      c = this.peek();
+      const start = this.at;
+      this.value(c);
+      if (this.depth === 1) this.members.push({ keyStart: -this.trail[0]!, keyEnd, start, end: this.at });
       c = this.peek();
       if (c !== COMMA) break;
       this.at++;
@@ -224,8 +234,7 @@ class Scan {
   }
 
   private keyAt(start: number, end: number): string {
-    const raw = this.text.slice(start, end);
-    return raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw;
+    return unescapeKey(this.text.slice(start, end));
   }
 
   /** Moves behind the closing quote of the string that opens here. */
