@@ -8,3 +8,6 @@ export { PgEventLog } from './stores/pg-event-log.js';
 export { PgKeyStore } from './stores/pg-key-store.js';
 export { PgRunStore } from './stores/pg-run-store.js';
 export { PgTaskStore } from './stores/pg-task-store.js';
+export { PgDatabaseHealth } from './stores/pg-database-health.js';
+export { PgPartitions } from './stores/pg-partitions.js';
+export { PgSecretStore } from './stores/pg-secret-store.js';

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type AgentDeclaration, DEFAULT_POLICY } from '#lib/domain';
+import type { DataSource } from 'typeorm';
+import { createDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { openDataSource } from '../data-source.js';
+import { Database } from '../database.js';
+import { PgAgentStore } from './pg-agent-store.js';
+import { PgDatabaseHealth } from './pg-database-health.js';
+import { PgKeyStore } from './pg-key-store.js';
+import { PgPartitions } from './pg-partitions.js';
+import { PgSecretStore } from './pg-secret-store.js';
+
+let test: TestDatabase;
+let source: DataSource;
+let database: Database;
+
+beforeAll(async () => {
+  test = await createDatabase();
+  source = await openDataSource(test.url);
+  database = new Database({ databaseUrl: test.url, max: 1, name: 'test' });
+});
+
+afterAll(async () => {
+  await source.destroy();
+  await database.close();
+  await test.drop();
+});
+
+const agent = (description: string): AgentDeclaration => ({
+  id: 'a',
+  name: 'A',
+  description,
+  enabled: true,
+  default: false,
+  types: [],
+  inputModes: ['text'],
+  tools: [],
+  policy: DEFAULT_POLICY,
+  routes: [],
+});
+
+describe('agents', () => {
+  it('are taken from a file once per digest, by one of two gateways', async () => {
+    const store = new PgAgentStore(source);
+    const applied = await Promise.all([store.applyFile('d1', [agent('one')]), store.applyFile('d1', [agent('one')])]);
+    expect(applied.sort()).toEqual([false, true]);
+    expect(await store.all()).toMatchObject([{ id: 'a', description: 'one', version: 1 }]);
+    await store.applyFile('d2', [agent('two')]);
+    expect(await store.all()).toMatchObject([{ id: 'a', description: 'two', version: 2 }]);
+  });
+
+  it('keep one backend version per content, append-only', async () => {
+    const store = new PgAgentStore(source);
+    const backend = {
+      agentId: 'a',
+      runner: 'r',
+      pool: 'r',
+      options: { x: 1 },
+      policy: { ...DEFAULT_POLICY, tools: [] },
+    };
+    const [first, again] = await Promise.all([store.backendVersion(backend), store.backendVersion(backend)]);
+    expect(again.id).toBe(first.id);
+    expect((await store.backendVersion({ ...backend, options: { x: 2 } })).id).not.toBe(first.id);
+    await expect(source.query('update backend_versions set runner = $1', ['z'])).rejects.toMatchObject({
+      code: '42501',
+    });
+  });
+});
+
+describe('keys', () => {
+  it('are stored, replaced under the same id, listed and revoked once', async () => {
+    const store = new PgKeyStore(source);
+    const key = {
+      id: 'k1',
+      secretHash: Buffer.alloc(32, 1),
+      tenant: 't',
+      principal: 'p',
+      scopes: ['tasks:read'],
+      expiresAtMs: null,
+    } as const;
+    expect(await store.any()).toBe(false);
+    await store.put(key);
+    await store.put({ ...key, secretHash: Buffer.alloc(32, 2), expiresAtMs: 1_900_000_000_000 });
+    expect(await store.list()).toMatchObject([{ id: 'k1', expiresAtMs: 1_900_000_000_000, revokedAtMs: null }]);
+    expect(Buffer.from((await store.find('k1'))?.secretHash ?? []).equals(Buffer.alloc(32, 2))).toBe(true);
+    expect(await store.revoke('k1')).toBe(true);
+    expect(await store.revoke('k1')).toBe(false);
+    expect((await store.find('k1'))?.revokedAtMs).toEqual(expect.any(Number));
+    expect(await store.find('nobody')).toBeUndefined();
+  });
+});
+
+describe('secrets', () => {
+  it('are made once, and every process gets the same', async () => {
+    const store = new PgSecretStore(source);
+    const values = await Promise.all([1, 2, 3].map((n) => store.getOrCreate('s', () => Buffer.alloc(4, n))));
+    expect(new Set(values.map((value) => Buffer.from(value).toString('hex'))).size).toBe(1);
+  });
+});
+
+describe('the database', () => {
+  it('is healthy when migrated, and names what is missing', async () => {
+    const health = new PgDatabaseHealth(database);
+    expect(await health.faults()).toEqual([]);
+    expect(await new PgPartitions(database).ensure()).toBe(0);
+  });
+});
