@@ -29,6 +29,10 @@ export interface PoolOptions {
   readonly waitMs?: number;
 }
 
+async function prepareSession(client: pg.ClientBase): Promise<void> {
+  await client.query(SESSION);
+}
+
 /** A statement that is parsed and planned once per connection. */
 export interface Statement {
   readonly name: string;
