@@ -51,9 +51,8 @@ export class Database {
       connectionTimeoutMillis: options.waitMs ?? 5_000,
       idleTimeoutMillis: 0,
       keepAlive: true,
-      onConnect: async (client) => {
-        await client.query(SESSION);
-      },
+      // pg-pool awaits what this returns, though its types say void.
+      onConnect: prepareSession as (client: pg.ClientBase) => void,
     });
     // An idle connection that dies is replaced at the next query, which reports what is wrong.
     this.pool.on('error', () => undefined);
