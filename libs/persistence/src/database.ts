@@ -51,8 +51,8 @@ export class Database {
       connectionTimeoutMillis: options.waitMs ?? 5_000,
       idleTimeoutMillis: 0,
       keepAlive: true,
-      // pg-pool awaits what this returns, though its types say void.
-      onConnect: prepareSession as (client: pg.ClientBase) => void,
+      // eslint-disable-next-line @typescript-eslint/no-misused-promises -- pg-pool awaits it, though its types say void.
+      onConnect: prepareSession,
     });
     // An idle connection that dies is replaced at the next query, which reports what is wrong.
     this.pool.on('error', () => undefined);
