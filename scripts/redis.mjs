@@ -1,6 +1,6 @@
 // A Redis program for the tests.
 import { spawnSync } from 'node:child_process';
-import { onPath } from './postgres-binaries.mjs';
+import { onPath } from './postgres/binaries.mjs';
 
 function installRedis() {
   if (process.getuid?.() !== 0 || onPath('apt-get') === undefined) return undefined;

@@ -35,18 +35,29 @@ function remind(label, startedMs) {
   };
 }
 
-/** Runs `work` and shows it as one stage; what it returns may name the result: `{ note }`. */
+let abandon = () => undefined;
+
+/** Runs `work` and shows it as one stage; what it returns may say more: `{ note }`. A later stage takes its place. */
 export async function stage(label, work) {
+  abandon();
   const startedMs = performance.now();
   const stop = out.isTTY ? spin(label, startedMs) : remind(label, startedMs);
+  let shown = true;
+  abandon = () => {
+    if (shown) stop();
+    shown = false;
+  };
+  const end = (line) => {
+    if (!shown) return;
+    abandon();
+    say(line);
+  };
   try {
     const result = await work();
-    stop();
-    say(`✓ ${label}${result?.note ? `: ${result.note}` : ''} (${seconds(startedMs)})`);
+    end(`✓ ${label}${result?.note ? `: ${result.note}` : ''} (${seconds(startedMs)})`);
     return result;
   } catch (error) {
-    stop();
-    say(`✗ ${label}`);
+    end(`✗ ${label}`);
     throw error;
   }
 }

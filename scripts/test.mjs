@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ensureInstalled, npmCommand } from './install.mjs';
-import { pathBinaries } from './postgres-binaries.mjs';
+import { pathBinaries } from './postgres/binaries.mjs';
 import { findRedisServer } from './redis.mjs';
 import { fail, say, stage } from './terminal.mjs';
 

@@ -1,17 +1,16 @@
 // The servers of one test run: a PostgreSQL with a migrated template database, and a Redis.
-import { execFile, spawn } from 'node:child_process';
-import { chownSync, mkdtempSync, openSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { chownSync, existsSync, mkdtempSync, openSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import pg from 'pg';
 import { freePort } from '../../scripts/free-port.mjs';
-import { embeddedBinaries, pathBinaries } from '../../scripts/postgres-binaries.mjs';
-import { clusterUrl, ensureCluster } from '../../scripts/postgres-cluster.mjs';
-import { fallbackHome } from '../../scripts/postgres-home.mjs';
+import { embeddedBinaries, pathBinaries } from '../../scripts/postgres/binaries.mjs';
+import { clusterUrl, ensureCluster } from '../../scripts/postgres/cluster.mjs';
+import { fallbackHome } from '../../scripts/postgres/home.mjs';
 import { findRedisServer } from '../../scripts/redis.mjs';
-import { asUser, canEnter, serverUser } from '../../scripts/server-user.mjs';
+import { asUser, canEnter, serverUser } from '../../scripts/postgres/user.mjs';
 
 const root = path.resolve(import.meta.dirname, '../..');
 export const TEMPLATE = 'switchyard_template';
@@ -84,7 +83,7 @@ async function query(connectionString, sql) {
 /** Answers the address of a new server and the process whose descendants are that server. */
 export async function startPostgres(server = POSTGRES_SETTINGS) {
   const user = serverUser();
-  const bin = process.env.TEST_POSTGRES === 'path' ? pathBinaries()?.bin : embeddedBinaries(user, fallbackHome());
+  const bin = process.env.TEST_POSTGRES === 'path' ? pathBinaries()?.bin : embeddedBinaries(user, fallbackHome(user));
   if (bin === undefined) throw new Error('TEST_POSTGRES=path, but no postgres with its initdb is on the PATH');
   const dir = temporaryDir(user);
   await ensureCluster({ home: dir, bin, user }, '--no-sync');
@@ -100,13 +99,15 @@ export async function startPostgres(server = POSTGRES_SETTINGS) {
   return { url, pid };
 }
 
-/** Makes the database every test file clones, migrated by the program that migrates any other. */
+/** Makes the database every test file clones, migrated by the code under test. */
 async function makeTemplate(url) {
   await query(url, `create database ${TEMPLATE}`);
+  const persistence = path.join(root, 'dist/libs/persistence/src/index.js');
+  if (!existsSync(persistence)) return;
+  const { migrate } = await import(persistence);
   const template = new URL(url);
   template.pathname = `/${TEMPLATE}`;
-  const env = { PATH: process.env.PATH, DATABASE_URL: template.href };
-  await promisify(execFile)(process.execPath, [path.join(root, 'dist/apps/migrate/src/main.js')], { cwd: root, env });
+  await migrate({ ownerUrl: template.href, databaseUrl: template.href });
 }
 
 export async function startRedis() {

@@ -8,6 +8,12 @@ function lookUp(name) {
   return uid.status === 0 && gid.status === 0 ? { name, uid: Number(uid.stdout), gid: Number(gid.stdout) } : undefined;
 }
 
+/** The name of a user id, or the id itself where it has none. */
+export function nameOf(uid) {
+  const { status, stdout } = spawnSync('id', ['-nu', String(uid)], { encoding: 'utf8' });
+  return status === 0 ? stdout.trim() : `uid ${uid}`;
+}
+
 function createUser() {
   spawnSync('useradd', ['-r', '-M', '-s', '/usr/sbin/nologin', OWN_USER], { stdio: 'ignore' });
   return lookUp(OWN_USER);

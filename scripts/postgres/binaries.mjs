@@ -13,10 +13,10 @@ import {
 } from 'node:fs';
 import { renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
-import { canEnter } from './server-user.mjs';
-import { UserError } from './terminal.mjs';
+import { canEnter } from './user.mjs';
+import { UserError } from '../terminal.mjs';
 
-const root = path.resolve(import.meta.dirname, '..');
+const root = path.resolve(import.meta.dirname, '../..');
 
 /** The full path of a program on the PATH, or undefined. */
 export function onPath(name) {

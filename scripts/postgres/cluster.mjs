@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { asUser } from './server-user.mjs';
+import { asUser } from './user.mjs';
 
 // Without LANG initdb would make an SQL_ASCII cluster; the C locale sorts by bytes everywhere.
 const ENVIRONMENT = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
@@ -11,6 +11,13 @@ const LOCALE =
   process.platform === 'linux'
     ? ['--locale=C.UTF-8']
     : ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
+
+const programs = new Set();
+
+/** Ends the programs that `run` is waiting for; a server that pg_ctl has started goes on. */
+export function endPrograms() {
+  for (const pid of programs) process.kill(-pid, 'SIGKILL');
+}
 
 /** Runs a PostgreSQL program to its end; answers its exit code and what it said. */
 export function run(program, args, user) {
@@ -21,10 +28,14 @@ export function run(program, args, user) {
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     });
+    programs.add(child.pid);
     let output = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
     child.once('error', reject);
-    child.once('exit', (code) => setImmediate(() => resolve({ code, output })));
+    child.once('exit', (code) => {
+      programs.delete(child.pid);
+      setImmediate(() => resolve({ code, output }));
+    });
   });
 }
 

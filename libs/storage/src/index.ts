@@ -1,1 +1,0 @@
-export { DiskBlobStore } from './disk.blob-store.js';

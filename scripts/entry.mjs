@@ -1,0 +1,29 @@
+// Runs one of the built programs to its end.
+import { spawn } from 'node:child_process';
+import path from 'node:path';
+import { plain } from './services.mjs';
+import { UserError } from './terminal.mjs';
+
+const root = path.resolve(import.meta.dirname, '..');
+export const MIGRATE = 'dist/libs/persistence/src/migrate.main.js';
+export const KEYS = 'dist/apps/gateway/src/keys.main.js';
+
+/** What the program printed; when it fails, its last lines are the message. */
+export function runEntry(entry, args, env) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [path.join(root, entry), ...args], {
+      cwd: root,
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let [printed, complaints] = ['', ''];
+    child.stdout.on('data', (chunk) => (printed += chunk));
+    child.stderr.on('data', (chunk) => (complaints += chunk));
+    child.once('error', reject);
+    child.once('close', (code) => {
+      if (code === 0) return resolve(printed.trim());
+      const lines = (complaints.trim() || printed.trim()).split('\n').slice(-5);
+      reject(new UserError(lines.map(plain).join('\n')));
+    });
+  });
+}
