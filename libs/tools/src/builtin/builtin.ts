@@ -1,0 +1,46 @@
+/** What a built-in tool may know of the call beside its arguments. */
+export interface BuiltinCall {
+  /** The task's input, exactly as the caller sent it. */
+  readonly input: unknown;
+  readonly signal: AbortSignal;
+}
+
+/** A tool that runs inside the process. Its arguments were checked against `parameters` before. */
+export interface BuiltinTool {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of an object. */
+  readonly parameters: Readonly<Record<string, unknown>>;
+  readonly idempotent: boolean;
+  /** Resolves with JSON; rejects with the signal's reason when aborted, with a TypeError when there is no text. */
+  execute(args: Readonly<Record<string, unknown>>, call: BuiltinCall): Promise<unknown>;
+}
+
+/**
+ * Schema of the argument every text tool has. Leaving it out means the task's own input, so that a text of a megabyte
+ * need not travel through a model's arguments and the event log.
+ */
+export const TEXT_PARAMETER = {
+  type: 'string',
+  description: 'The text to work on. Leave it out to use the whole input of the task.',
+} as const;
+
+/** The text a call is about: its `text` argument, else the text in the task's input. */
+export function textOf(args: Readonly<Record<string, unknown>>, input: unknown): string {
+  if (typeof args['text'] === 'string') return args['text'];
+  const text = textOfInput(input);
+  if (text === undefined) throw new TypeError('there is no text: neither an argument nor in the input of the task');
+  return text;
+}
+
+function textOfInput(input: unknown): string | undefined {
+  if (typeof input === 'string') return input;
+  if (Array.isArray(input)) {
+    const texts = input.map(textOfInput).filter((text) => text !== undefined);
+    return texts.length > 0 ? texts.join('\n\n') : undefined;
+  }
+  if (typeof input === 'object' && input !== null && 'text' in input && typeof input.text === 'string') {
+    return input.text;
+  }
+  return undefined;
+}
