@@ -1,0 +1,127 @@
+import type { AgentDeclaration, BackendChoice, Route, RouteCondition } from './agent.js';
+import { canonicalJson } from './canonical-json.js';
+import { DomainError } from './errors.js';
+import type { BackendVersion } from './ports/agent-store.js';
+
+/** What routing may look at of a submission. */
+export interface RoutingRequest {
+  readonly tenant: string;
+  /** `context.user_id`, else the principal. */
+  readonly user: string;
+  readonly agentId?: string;
+  readonly type?: string;
+  /** The caller's context; `attributes` in it are conditions of their own. */
+  readonly context: Readonly<Record<string, unknown>>;
+}
+
+/** An agent and the first of its routes that matches. */
+export interface Routed<Agent extends AgentDeclaration = AgentDeclaration> {
+  readonly agent: Agent;
+  readonly route: Route;
+  /** 0-based place of the route; part of what the weights are hashed with. */
+  readonly routeIndex: number;
+}
+
+/**
+ * The agent and route of a task: by `agent_id`, else by `type`, else the default agent.
+ * @throws DomainError `unknown_agent`, `agent_disabled`, `no_route`.
+ */
+export function routeTask<Agent extends AgentDeclaration>(
+  agents: Iterable<Agent>,
+  request: RoutingRequest,
+): Routed<Agent> {
+  const agent = chooseAgent(agents, request);
+  if (!agent.enabled) throw new DomainError('agent_disabled', `The agent ${agent.id} takes no new tasks.`);
+  const routeIndex = agent.routes.findIndex(({ when }) => when === undefined || holds(when, request));
+  const route = agent.routes[routeIndex];
+  if (!route) throw new DomainError('no_route', `No route of the agent ${agent.id} matches the task.`);
+  return { agent, route, routeIndex };
+}
+
+/** True when callers of the tenant may know the agent and use it. */
+export function isVisibleTo(agent: AgentDeclaration, tenant: string): boolean {
+  return agent.tenants === undefined || agent.tenants.includes(tenant);
+}
+
+function chooseAgent<Agent extends AgentDeclaration>(agents: Iterable<Agent>, request: RoutingRequest): Agent {
+  const { agentId, type, tenant } = request;
+  const visible = [...agents].filter((agent) => isVisibleTo(agent, tenant));
+  if (agentId !== undefined) {
+    const named = visible.find((agent) => agent.id === agentId);
+    if (named) return named;
+    throw new DomainError('unknown_agent', 'There is no agent of this agent_id.');
+  }
+  const chosen =
+    (type === undefined ? undefined : visible.find((agent) => agent.types.includes(type))) ??
+    visible.find((agent) => agent.default);
+  if (chosen) return chosen;
+  const message =
+    type === undefined ? 'The task names neither agent_id nor type.' : 'No agent takes tasks of this type.';
+  throw new DomainError('no_route', message);
+}
+
+function holds(when: RouteCondition, request: RoutingRequest): boolean {
+  return Object.entries(when).every(([name, expected]) => {
+    const actual = valueOf(name, request);
+    return actual !== undefined && canonicalJson(actual) === canonicalJson(expected);
+  });
+}
+
+function valueOf(name: string, { type, tenant, user, context }: RoutingRequest): unknown {
+  const dot = name.indexOf('.');
+  if (dot < 0) return { type, tenant, user }[name];
+  const key = name.slice(dot + 1);
+  return own(name.startsWith('attributes.') ? own(context, 'attributes') : context, key);
+}
+
+function own(value: unknown, key: string): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
+  return (value as Readonly<Record<string, unknown>>)[key];
+}
+
+/**
+ * The backend a point falls to when the weights are laid end to end.
+ * @param point 0 up to, not including, 1: from a hash, so that the same session always gets the same backend.
+ * @throws DomainError `no_route` when no backend has weight.
+ */
+export function chooseBackend({ backends }: Route, point: number): BackendChoice {
+  const total = backends.reduce((sum, backend) => sum + backend.weight, 0);
+  let end = 0;
+  for (const backend of backends) {
+    end += backend.weight;
+    if (point * total < end) return backend;
+  }
+  throw new DomainError('no_route', 'Every backend of the route has weight 0.');
+}
+
+/** What a run on this backend needs to know, frozen at submission. */
+export function backendOf({ agent, route }: Routed, choice: BackendChoice): Omit<BackendVersion, 'id'> {
+  const { onLost, maxRuns, retries, graceSeconds, stallSeconds, budgets } = agent.policy;
+  const tools = route.tools ? agent.tools.filter((tool) => route.tools?.includes(tool)) : agent.tools;
+  return {
+    agentId: agent.id,
+    runner: choice.runner,
+    pool: choice.pool ?? choice.runner,
+    options: choice.options,
+    policy: { onLost, maxRuns, retries, graceSeconds, stallSeconds, budgets, tools },
+  };
+}
+
+/** Why a set of agents cannot be used together: an id or a type that comes twice, more than one default. */
+export function clashesOf(agents: readonly AgentDeclaration[]): readonly string[] {
+  const clashes: string[] = [];
+  const ids = new Set<string>();
+  const ownerOf = new Map<string, string>();
+  for (const { id, types } of agents) {
+    if (ids.has(id)) clashes.push(`the agent ${id} is declared twice`);
+    ids.add(id);
+    for (const type of types) {
+      const owner = ownerOf.get(type);
+      if (owner !== undefined && owner !== id) clashes.push(`the type ${type} belongs to both ${owner} and ${id}`);
+      ownerOf.set(type, id);
+    }
+  }
+  const defaults = agents.filter((agent) => agent.default).map((agent) => agent.id);
+  if (defaults.length > 1) clashes.push(`only one agent can be the default, not ${defaults.join(' and ')}`);
+  return clashes;
+}
