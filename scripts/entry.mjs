@@ -5,7 +5,7 @@ import { plain } from './services.mjs';
 import { UserError } from './terminal.mjs';
 
 const root = path.resolve(import.meta.dirname, '..');
-export const MIGRATE = 'dist/libs/persistence/src/migrate.main.js';
+export const MIGRATE = 'dist/apps/migrate/src/main.js';
 export const KEYS = 'dist/apps/gateway/src/keys.main.js';
 
 /** What the program printed; when it fails, its last lines are the message. */

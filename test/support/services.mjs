@@ -1,9 +1,10 @@
 // The servers of one test run: a PostgreSQL with a migrated template database, and a Redis.
-import { spawn } from 'node:child_process';
-import { chownSync, existsSync, mkdtempSync, openSync } from 'node:fs';
+import { execFile, spawn } from 'node:child_process';
+import { chownSync, mkdtempSync, openSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { freePort } from '../../scripts/free-port.mjs';
 import { embeddedBinaries, pathBinaries } from '../../scripts/postgres/binaries.mjs';
@@ -99,15 +100,13 @@ export async function startPostgres(server = POSTGRES_SETTINGS) {
   return { url, pid };
 }
 
-/** Makes the database every test file clones, migrated by the code under test. */
+/** Makes the database every test file clones, migrated by the program that migrates any other. */
 async function makeTemplate(url) {
   await query(url, `create database ${TEMPLATE}`);
-  const persistence = path.join(root, 'dist/libs/persistence/src/index.js');
-  if (!existsSync(persistence)) return;
-  const { migrate } = await import(persistence);
   const template = new URL(url);
   template.pathname = `/${TEMPLATE}`;
-  await migrate({ ownerUrl: template.href, databaseUrl: template.href });
+  const env = { PATH: process.env.PATH, DATABASE_URL: template.href };
+  await promisify(execFile)(process.execPath, [path.join(root, 'dist/apps/migrate/src/main.js')], { cwd: root, env });
 }
 
 export async function startRedis() {

@@ -1,0 +1,1 @@
+export { DiskBlobStore } from './disk.blob-store.js';
