@@ -156,7 +156,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: ['^(dist|coverage|\\.data)/', '^(scripts/|test/.*/|[^/]*)[^/]*\\.[cm]js$'] },
+    exclude: { path: ['^(dist|coverage|\\.data)/', '^scripts/', '^(test/.*/|[^/]*)[^/]*\\.[cm]js$'] },
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,
     enhancedResolveOptions: {
