@@ -1,30 +1,16 @@
 // The same pipeline with no framework: what the product is measured against.
 import path from 'node:path';
-import pg from 'pg';
+import { createDatabase } from '../database.mjs';
 import { SCHEMA } from '../floor/log.mjs';
 import { startChild } from '../processes.mjs';
 
 const dir = path.resolve(import.meta.dirname, '../floor');
 const EVENTS = { task: 3, burst: 2_000 };
 
-async function createDatabase({ postgres }, name) {
-  const url = new URL(postgres.url);
-  const admin = new pg.Client({ connectionString: postgres.url });
-  await admin.connect();
-  await admin.query(`create database ${name}`);
-  await admin.end();
-  url.pathname = `/${name}`;
-  const own = new pg.Client({ connectionString: url.href });
-  await own.connect();
-  await own.query(SCHEMA);
-  await own.end();
-  return url.href;
-}
-
 /** With `redis` undefined queue and bus live in Postgres. */
 export async function startFloor(services, logs, redis) {
   const name = redis ? 'floor' : 'floor_postgres';
-  const env = { FLOOR_DATABASE_URL: await createDatabase(services, name), FLOOR_REDIS_URL: redis?.url ?? '' };
+  const env = { FLOOR_DATABASE_URL: await createDatabase(services, name, SCHEMA), FLOOR_REDIS_URL: redis?.url ?? '' };
   const server = await startChild(logs, { name: `${name}-server`, file: path.join(dir, 'server.mjs'), env });
   const worker = await startChild(logs, { name: `${name}-worker`, file: path.join(dir, 'worker.mjs'), env });
   const body = Object.fromEntries(

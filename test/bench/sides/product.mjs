@@ -1,11 +1,77 @@
 // The product: one gateway and one runtime, as an operator would start them.
 import { existsSync } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { build } from '../../../scripts/build.mjs';
+import { KEYS, MIGRATE, runEntry } from '../../../scripts/entry.mjs';
+import { freePort } from '../../../scripts/free-port.mjs';
 import { UserError } from '../../../scripts/terminal.mjs';
+import { createDatabase } from '../database.mjs';
+import { startProgram } from '../processes.mjs';
 
 const root = path.resolve(import.meta.dirname, '../../..');
+const READY_MS = 60_000;
+/** `task.created`, `task.started`, the final message and `task.succeeded`; a burst has tool calls besides. */
+const EVENTS = { task: 4, burst: 2_000 };
+const entry = (app) => path.join(root, `dist/apps/${app}/src/main.js`);
 
-export async function startProduct() {
-  const main = path.join(root, 'dist/apps/gateway/src/main.js');
-  if (!existsSync(main)) throw new UserError('The product is not built: run npm run build, or measure with --floor');
+async function answers(url) {
+  const response = await fetch(url, { signal: AbortSignal.timeout(2_000) }).catch(() => undefined);
+  await response?.body?.cancel();
+  return response?.status === 200;
+}
+
+async function untilReady({ ended }, url) {
+  const deadlineMs = performance.now() + READY_MS;
+  while (!(await Promise.race([answers(url), ended]))) {
+    if (performance.now() > deadlineMs) throw new Error(`${url} is not ready within ${READY_MS / 1_000} s`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+/** With `redis` undefined queue and bus live in Postgres. */
+export async function startProduct(services, logs, redis) {
+  await build();
+  if (!existsSync(entry('gateway'))) throw new UserError('There is no gateway to measure yet: use --floor');
+  const name = redis ? 'product' : 'product_postgres';
+  const dataDir = path.join(logs, name);
+  await rm(dataDir, { recursive: true, force: true });
+  await mkdir(dataDir, { recursive: true });
+  const url = await createDatabase(services, name);
+  const [port, healthPort] = [await freePort(), await freePort()];
+  const env = {
+    DATABASE_URL: url,
+    MIGRATIONS_DATABASE_URL: url,
+    REDIS_URL: redis?.url ?? '',
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    DATA_DIR: dataDir,
+  };
+  await runEntry(MIGRATE, [], env);
+  const key = await runEntry(KEYS, ['first'], env);
+  const start = (app, more = {}) =>
+    startProgram(logs, { name: `${name}-${app}`, file: entry(app), cwd: root, env: { ...env, ...more } });
+  const gateway = start('gateway');
+  const runtime = start('runtime', { HEALTH_PORT: String(healthPort) });
+  await untilReady(gateway, `http://127.0.0.1:${port}/health/ready`);
+  await untilReady(runtime, `http://127.0.0.1:${healthPort}/health/ready`);
+  return {
+    name,
+    processes: {
+      server: gateway.pid,
+      worker: runtime.pid,
+      postgres: services.postgres.pid,
+      ...(redis && { redis: redis.pid }),
+    },
+    request: (kind) => ({
+      port,
+      path: '/v1/tasks',
+      headers: { authorization: `Bearer ${key}` },
+      body: JSON.stringify({ agent_id: `bench-${kind}`, input: 'hello' }),
+    }),
+    expected: (kind) => ({
+      count: EVENTS[kind],
+      fits: (frame, index) => frame.startsWith(`id: ${index + 1}\n`),
+    }),
+  };
 }
