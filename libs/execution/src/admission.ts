@@ -61,6 +61,12 @@ export function checkRunnerEvent(event: { readonly type: string; readonly payloa
   return { type, payload } as EventBody;
 }
 
+/** Checks one value a runner handed over. @throws ProtocolError */
+export function checkValue(kind: FieldKind, value: unknown, name: string): void {
+  const fault = FIELD_CHECKS[kind](value);
+  if (fault !== undefined) throw new ProtocolError(`${name} ${fault}.`);
+}
+
 function checkFields(type: EventType, payload: Readonly<Record<string, unknown>>): void {
   const fields = FIELDS.get(type)!;
   for (const name of Object.keys(payload)) {
@@ -69,8 +75,7 @@ function checkFields(type: EventType, payload: Readonly<Record<string, unknown>>
   for (const [name, { kind, isOptional }] of fields) {
     const value = payload[name];
     if (value === undefined && isOptional) continue;
-    const fault = FIELD_CHECKS[kind](value);
-    if (fault !== undefined) throw new ProtocolError(`${name} of ${type} ${fault}.`);
+    checkValue(kind, value, `${name} of ${type}`);
   }
 }
 

@@ -1,4 +1,4 @@
-import type { ArtifactBody, FieldKind } from '#lib/domain';
+import type { ArtifactBody, ConfirmationBody, FieldKind } from '#lib/domain';
 
 /** Tells what is wrong with a value, as the end of a sentence; undefined when nothing is. */
 type FieldCheck = (value: unknown) => string | undefined;
@@ -7,6 +7,13 @@ type FieldCheck = (value: unknown) => string | undefined;
 const UNSTORABLE = /[\0\p{Cs}]/u;
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const ARTIFACT_KINDS: readonly unknown[] = ['produced', 'input', 'log', 'offload'] satisfies ArtifactBody['kind'][];
+
+const CONFIRMATION_KINDS: readonly unknown[] = [
+  'tool_confirmation',
+  'question',
+  'client_tool',
+  'authorization',
+] satisfies ConfirmationBody['kind'][];
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -79,7 +86,7 @@ export const FIELD_CHECKS: Readonly<Record<FieldKind, FieldCheck>> = {
   confirmations: listOf(
     members({
       tool_call_id: string,
-      kind: string,
+      kind: (value) => (CONFIRMATION_KINDS.includes(value) ? undefined : 'is no kind of confirmation'),
       tool_name: optional(string),
       arguments: (value) => (value === undefined ? undefined : json(value)),
       prompt: optional(string),

@@ -8,7 +8,7 @@ import {
   type EventDraft,
   type UsageBody,
 } from '#lib/domain';
-import { checkRunnerEvent, draftEvent, isKeptAt, OversizeError, ProtocolError } from './admission.js';
+import { checkRunnerEvent, checkValue, draftEvent, isKeptAt, OversizeError, ProtocolError } from './admission.js';
 import { ArtifactKeeper, type ArtifactSource } from './artifact.keeper.js';
 import { draftPause, type OpenConfirmation } from './confirmations.js';
 import type { EventWriter } from './event.writer.js';
@@ -83,12 +83,19 @@ export class RunRecorder {
     this.enqueue({ events: [], checkpoint: json });
   }
 
+  /** @throws ProtocolError when it has no proper name. */
   async artifact(source: ArtifactSource): Promise<void> {
+    checkValue('string', source.name, 'The name of an artifact');
+    checkValue('string', source.mediaType, 'The media type of an artifact');
+    checkValue('string', source.stepId ?? '', 'The step of an artifact');
     this.enqueue({ events: [draftArtifact(await this.keeper.keep(source))] });
   }
 
-  /** Ends the task well. @throws ProtocolError when a step is still open. */
+  /** Ends the task well. @throws ProtocolError when the answer is none, or a step is still open. */
   async succeed(answer: FinalAnswer): Promise<WriteOutcome> {
+    checkValue('result', answer.result, 'The result');
+    checkValue('string', answer.messageId ?? '', 'The id of the final message');
+    if (answer.usage !== undefined) checkValue('usage', answer.usage, 'The usage');
     const open = this.steps.open();
     if (open !== undefined) throw new ProtocolError(`The run ended with the step ${open.slice(0, 64)} still open.`);
     const { detail } = this.claim;
@@ -96,10 +103,10 @@ export class RunRecorder {
     return this.finish({ events: await draftFinalAnswer(answer, { detail, isStarted, keeper: this.keeper }) });
   }
 
-  /** Stops the run until somebody answers. */
-  pause(confirmations: readonly OpenConfirmation[], nowMs: number): Promise<WriteOutcome> {
-    if (confirmations.length === 0) throw new ProtocolError('A pause waits for nothing.');
-    return this.finish({ events: draftPause(confirmations, nowMs) });
+  /** Stops the run until somebody answers. @throws ProtocolError when it is not said for what. */
+  async pause(confirmations: readonly OpenConfirmation[], nowMs: number): Promise<WriteOutcome> {
+    const events = draftPause(confirmations, nowMs);
+    return this.finish({ events });
   }
 
   fail(error: ErrorBody, details: { readonly phase?: string; readonly usage?: UsageBody } = {}): Promise<WriteOutcome> {

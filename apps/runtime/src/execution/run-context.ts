@@ -1,0 +1,35 @@
+import type { RunContext, RunnerAnswer, ToolClient } from '#lib/adapters/contract';
+import type { Claim } from '#lib/domain';
+import type { Workspace } from './workspaces.js';
+
+/** The one key under which a caller's attributes travel. */
+const ATTRIBUTES = 'agentprotocol.context.attributes';
+
+/** What an adapter is told of a run. Input and context are parsed here, once, from the text as it was sent. */
+export function createRunContext(claim: Claim, workspace: Workspace, tools: ToolClient): RunContext {
+  const context = JSON.parse(claim.context) as Readonly<Record<string, unknown>>;
+  const { parent_session_id } = context;
+  return {
+    taskKey: claim.taskKey,
+    taskId: claim.taskId,
+    runNo: claim.runNo,
+    tenant: claim.tenant,
+    agentId: claim.agentId,
+    type: claim.type ?? undefined,
+    sessionId: claim.sessionId ?? undefined,
+    userId: claim.userId ?? undefined,
+    parentSessionId: typeof parent_session_id === 'string' ? parent_session_id : undefined,
+    input: JSON.parse(claim.input) as unknown,
+    context,
+    attributes: { [ATTRIBUTES]: context.attributes ?? {} },
+    options: claim.options,
+    detail: claim.detail,
+    checkpoint: claim.checkpoint === null ? undefined : (JSON.parse(claim.checkpoint) as unknown),
+    answer: claim.answer === null ? undefined : (JSON.parse(claim.answer) as RunnerAnswer),
+    tools,
+    get workspace() {
+      return workspace.path;
+    },
+    budgets: claim.policy.budgets,
+  };
+}

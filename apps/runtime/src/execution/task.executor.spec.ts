@@ -1,0 +1,314 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { type RunnerAdapter, type RunnerItem, type ToolClient } from '#lib/adapters/contract';
+import { type Claim, encodeRunSignal, runtimeChannel } from '#lib/domain';
+import { EventWriter } from '#lib/execution';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createClaim, TEST_POLICY } from '../../../../test/support/claims.js';
+import { MemoryBlobStore } from '../../../../test/support/memory-blob-store.js';
+import { MemoryEventBus } from '../../../../test/support/memory-event-bus.js';
+import { MemoryEventLog } from '../../../../test/support/memory-event-log.js';
+import { MemoryLeaseKeeper } from '../../../../test/support/memory-lease-keeper.js';
+import { ScriptedAdapter, scriptedDescriptor, type ScriptStep } from '../../../../test/support/scripted/index.js';
+import { SilentLogger } from '../../../../test/support/silent-logger.js';
+import { until } from '../../../../test/support/until.js';
+import type { LiveRun } from './live-run.js';
+import { LiveRuns } from './live-runs.js';
+import { StallWatch } from './stall.watch.js';
+import { type Ended, TaskExecutor } from './task.executor.js';
+import { NO_TOOLS } from './tool-access.js';
+import { Workspaces } from './workspaces.js';
+
+const cleanUps: (() => void)[] = [];
+afterEach(() => {
+  for (const cleanUp of cleanUps.splice(0)) cleanUp();
+});
+
+interface Options {
+  readonly adapter?: RunnerAdapter;
+  readonly tools?: ToolClient;
+  readonly leaseMs?: number;
+}
+
+async function createStage({ adapter = new ScriptedAdapter(), tools, leaseMs = 30_000 }: Options = {}) {
+  const log = new MemoryEventLog();
+  const bus = new MemoryEventBus();
+  const blobs = new MemoryBlobStore();
+  const leases = new MemoryLeaseKeeper();
+  const logger = new SilentLogger();
+  const writer = new EventWriter({ log, bus, logger });
+  const stalls = new StallWatch(writer);
+  const onSilent = (run: LiveRun): void => stalls.silent(run);
+  const live = new LiveRuns({ leases, bus, logger }, { runtimeId: 'rt', leaseMs, heartbeatMs: 60_000, onSilent });
+  await live.start();
+  cleanUps.push(() => live.stop());
+  const executor = new TaskExecutor({
+    adapters: new Map([['scripted', { adapter, descriptor: scriptedDescriptor }]]),
+    writer,
+    blobs,
+    live,
+    stalls,
+    workspaces: new Workspaces(path.join(tmpdir(), `switchyard-executor-${process.pid}`)),
+    tools: tools ? () => tools : NO_TOOLS,
+    logger,
+  });
+  const begin = (script: readonly ScriptStep[], change: Partial<Claim> = {}) => {
+    const claim = createClaim({ input: JSON.stringify(script), ...change });
+    log.claimed(claim.taskKey, claim.runNo);
+    const run = live.open({ claim, claimedAtMs: performance.now() });
+    const ended: Promise<Ended | undefined> = executor.execute(run).finally(() => live.close(run));
+    const payloads = () => log.events(claim.taskKey).map(({ type, payload }) => [type, JSON.parse(payload)]);
+    return { claim, run, ended, types: () => log.types(claim.taskKey), payloads };
+  };
+  return { log, bus, blobs, leases, live, begin, logger };
+}
+
+const policy = (change: Partial<Claim['policy']>): Partial<Claim> => ({ policy: { ...TEST_POLICY, ...change } });
+const step = (step_id: string): ScriptStep => ({
+  event: { type: 'step.started', payload: { step_id, step_name: step_id } },
+});
+const done = (step_id: string): ScriptStep => ({ event: { type: 'step.completed', payload: { step_id } } });
+
+describe('a run', () => {
+  it('that does nothing but answer is one append', async () => {
+    const { begin, log, leases } = await createStage();
+    const { ended, types } = begin([{ result: 'done' }]);
+    await expect(ended).resolves.toMatchObject({ outcome: { kind: 'stored' } });
+    expect(types()).toEqual(['message.completed', 'task.succeeded']);
+    expect(log.batches).toHaveLength(1);
+    expect(leases.held.size).toBe(0);
+  });
+
+  it('stores events, artifacts and checkpoints in the order of the stream', async () => {
+    const { begin, log, blobs } = await createStage();
+    const { ended, types, claim } = begin([
+      step('a'),
+      { artifact: { name: 'page.html', text: '<p>hi</p>' } },
+      { checkpoint: { half: true } },
+      done('a'),
+      { result: 'done' },
+    ]);
+    await ended;
+    expect(types()).toEqual([
+      'step.started',
+      'artifact.created',
+      'step.completed',
+      'message.completed',
+      'task.succeeded',
+    ]);
+    expect([...blobs.blobs.values()].map(String)).toEqual(['<p>hi</p>']);
+    expect(log.tasks.get(claim.taskKey)?.checkpoint).toBe('{"next":3,"data":{"half":true}}');
+  });
+
+  it('goes on from its checkpoint', async () => {
+    const { begin } = await createStage();
+    const { ended, types } = begin([step('a'), { result: 'done' }], { runNo: 2, checkpoint: '{"next":1}' });
+    await ended;
+    expect(types()).toEqual(['message.completed', 'task.succeeded']);
+  });
+
+  it('may pause', async () => {
+    const { begin } = await createStage();
+    const { ended, types } = begin([{ pause: [{ tool_call_id: 'q', kind: 'question', prompt: 'Which?' }] }]);
+    await ended;
+    expect(types()).toEqual(['agent.request_confirmation', 'task.waiting_for_input']);
+  });
+});
+
+describe('a runner that fails', () => {
+  it.each([1, 2])('in attempt %i without effects is tried again, later each time', async (attempt) => {
+    const { begin, log } = await createStage();
+    const { ended, types, claim } = begin([{ throw: { kind: 'unavailable' } }], { attempt });
+    const error = { code: 'backend_unavailable', message: 'The script failed: unavailable.' };
+    const next = { runNo: 2, reason: 'error', delayMs: attempt * 1_000, attempt: attempt + 1, error };
+    await expect(ended).resolves.toMatchObject({ outcome: { kind: 'stored' }, next });
+    expect(types()).toEqual([]);
+    expect(log.tasks.get(claim.taskKey)).toMatchObject({ state: 'running', runOpen: false });
+  });
+
+  it.each([
+    ['unavailable', 'backend_unavailable'],
+    ['rejected', 'rejected'],
+    ['timeout', 'timeout'],
+    ['protocol', 'protocol'],
+  ] as const)('with %s in the last attempt ends the task as %s', async (kind, code) => {
+    const { begin } = await createStage();
+    const { ended, payloads } = begin([{ throw: { kind } }], { attempt: 3 });
+    await ended;
+    expect(payloads()).toEqual([['task.failed', { error: { code, message: `The script failed: ${kind}.` } }]]);
+  });
+
+  it('and may have had effects is not tried again', async () => {
+    const { begin } = await createStage();
+    const { ended, payloads } = begin([{ throw: { kind: 'timeout', effects: 'possible' } }]);
+    await ended;
+    const message = 'The script failed: timeout. (remote reference: remote-1)';
+    expect(payloads()).toEqual([['task.failed', { error: { code: 'outcome_unknown', message }, phase: 'observe' }]]);
+  });
+
+  it.each([
+    ['budget_exceeded', { throw: { kind: 'budget' } }],
+    ['internal', { throw: { kind: 'bug' } }],
+    ['protocol', { end: true }],
+    ['protocol', { garbage: { kind: 'nonsense' } }],
+    ['protocol', { event: { type: 'task.succeeded', payload: {} } }],
+    ['protocol', { artifact: { name: 'x', text: 'x', path: '../../etc/passwd' } }],
+    ['protocol', { pause: [] }],
+    ['protocol', { result: { text: 7, metadata: {} } as never }],
+  ] as const)('ends the task as %s', async (code, fault) => {
+    const { begin } = await createStage();
+    const { ended, payloads } = begin([fault]);
+    await ended;
+    expect(payloads().at(-1)).toEqual(['task.failed', { error: { code, message: expect.any(String) } }]);
+  });
+
+  it('is not known here fails, said in the log', async () => {
+    const { begin, logger } = await createStage();
+    const { ended, payloads } = begin([], { runner: 'elsewhere' });
+    await ended;
+    expect(payloads()).toEqual([['task.failed', { error: { code: 'internal', message: expect.any(String) } }]]);
+    expect(logger.lines.map(({ level }) => level)).toContain('error');
+  });
+});
+
+describe('a cancel', () => {
+  it('by signal stops the runner, and the log says it stopped by itself', async () => {
+    const { begin, bus } = await createStage();
+    const { ended, payloads, claim } = begin([step('a'), { wait_ms: 60_000 }]);
+    await until(() => payloads().length === 1);
+    await bus.signal(runtimeChannel('rt'), encodeRunSignal({ kind: 'cancel', taskKey: claim.taskKey, runNo: 1 }));
+    await ended;
+    expect(payloads().at(-1)).toEqual(['task.cancelled', { forced: false }]);
+  });
+
+  it('learnt from an append counts the grace from when it was asked', async () => {
+    const { begin, log } = await createStage();
+    const { ended, payloads, claim } = begin([step('a'), { wait_ms: 60_000, stubborn: true }]);
+    log.tasks.get(claim.taskKey)!.cancelAtMs = log.nowMs - 9_900;
+    await ended;
+    expect(payloads().at(-1)).toEqual(['task.cancelled', { forced: true }]);
+  });
+
+  it('loses against a result that comes before it is confirmed', async () => {
+    const { begin, leases } = await createStage();
+    const { ended, types, claim } = begin([{ wait_ms: 50, stubborn: true }]);
+    leases.cancel({ ...claim, elapsedMs: 0 });
+    await ended;
+    expect(types()).toEqual(['task.cancelled']);
+
+    const winner: RunnerAdapter = {
+      async *start(_context, signal): AsyncIterable<RunnerItem> {
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        yield { kind: 'result', result: { text: 'just done', metadata: {} } };
+      },
+      health: async () => undefined,
+      close: async () => undefined,
+    };
+    const other = await createStage({ adapter: winner });
+    const won = other.begin([]);
+    other.leases.cancel({ ...won.claim, elapsedMs: 0 });
+    await won.ended;
+    expect(won.types()).toEqual(['message.completed', 'task.succeeded']);
+  });
+});
+
+describe('a run that is not ours any more', () => {
+  it('stops its runner and writes nothing', async () => {
+    const { begin, leases } = await createStage();
+    const { ended, types, claim } = begin([{ wait_ms: 60_000, stubborn: true }]);
+    leases.lose(claim);
+    await expect(ended).resolves.toBeUndefined();
+    expect(types()).toEqual([]);
+  });
+
+  it('is noticed when an append is fenced off', async () => {
+    const { begin, log } = await createStage();
+    const { ended, types, claim } = begin([step('a'), { wait_ms: 60_000 }]);
+    log.tasks.get(claim.taskKey)!.runNo = 2;
+    await expect(ended).resolves.toBeUndefined();
+    expect(types()).toEqual([]);
+  });
+
+  it('is given up before its lease is over when renewals stay away', async () => {
+    const { begin } = await createStage({ leaseMs: 400 });
+    const { ended, run } = begin([{ wait_ms: 60_000 }]);
+    await expect(ended).resolves.toBeUndefined();
+    expect(run.reason).toBe('lost');
+  });
+});
+
+describe('a run whose time is up', () => {
+  it('fails at its deadline', async () => {
+    const { begin } = await createStage();
+    const { ended, payloads } = begin([{ wait_ms: 60_000, stubborn: true }], { deadlineAtMs: Date.now() + 50 });
+    await ended;
+    expect(payloads()).toEqual([
+      ['task.failed', { error: { code: 'deadline_exceeded', message: expect.any(String) }, phase: 'running' }],
+    ]);
+  });
+
+  it('is handed over when the process stops', async () => {
+    const { begin, live } = await createStage();
+    const { ended } = begin([step('a'), { wait_ms: 60_000 }]);
+    live.stopAll('handover', 1_000);
+    await expect(ended).resolves.toMatchObject({ next: { runNo: 2, reason: 'handover', attempt: 1 } });
+    await expect(live.idle()).resolves.toBeUndefined();
+  });
+
+  it('ends as lost instead when the agent does not want it to run again', async () => {
+    const { begin, live } = await createStage();
+    const { ended, payloads } = begin([{ wait_ms: 60_000 }], policy({ onLost: 'fail' }));
+    live.stopAll('handover', 1_000);
+    await ended;
+    expect(payloads()).toEqual([['task.failed', { error: { code: 'runtime_lost', message: expect.any(String) } }]]);
+  });
+});
+
+describe('a run that is silent', () => {
+  it('is shown as stalled with what it waits for, and as recovered when it goes on', async () => {
+    const tools: ToolClient = { list: [], call: () => new Promise((resolve) => setTimeout(resolve, 700, 'late')) };
+    const { begin } = await createStage({ tools });
+    const { ended, payloads } = begin([{ tool: { name: 'slow', args: {}, id: 'c1' } }, { wait_ms: 10 }, { result: 'x' }], policy({ stallSeconds: 0.2 })); // prettier-ignore
+    await ended;
+    expect(payloads().map(([type]) => type)).toEqual([
+      'tool.invoked',
+      'task.stalled',
+      'tool.completed',
+      'task.recovered',
+      'message.completed',
+      'task.succeeded',
+    ]);
+    expect(payloads()[1]).toEqual(['task.stalled', { reason: 'no_progress', waiting_on: 'slow' }]);
+  });
+});
+
+describe('a tool call', () => {
+  it('goes out after its invocation is stored, and not when the run is over', async () => {
+    const seen: string[] = [];
+    const tools: ToolClient = { list: [], call: async (name) => void seen.push(name) };
+    const { begin, log } = await createStage({ tools });
+    const { ended, payloads } = begin([{ tool: { name: 't', args: {}, id: 'c1' } }, { result: 'x' }]);
+    await ended;
+    expect(seen).toEqual(['t']);
+    expect(
+      payloads()
+        .map(([type]) => type)
+        .slice(0, 2),
+    ).toEqual(['tool.invoked', 'tool.completed']);
+
+    const lost = begin([{ tool: { name: 't', args: {}, id: 'c2' } }, { result: 'x' }]);
+    log.tasks.get(lost.claim.taskKey)!.runOpen = false;
+    await lost.ended;
+    expect(seen).toHaveLength(1);
+  });
+});
+
+it('never mixes two runs', async () => {
+  const { begin } = await createStage();
+  const runs = ['a', 'b', 'c'].map((name) =>
+    begin([step(name), { wait_ms: 5 }, done(name), { wait_ms: 5 }, { result: name }]),
+  );
+  await Promise.all(runs.map(({ ended }) => ended));
+  expect(runs.map(({ payloads }) => payloads()[0]![1].step_id)).toEqual(['a', 'b', 'c']);
+  expect(runs.map(({ payloads }) => payloads().at(-1)![1].result.text)).toEqual(['a', 'b', 'c']);
+});

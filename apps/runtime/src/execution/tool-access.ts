@@ -1,0 +1,37 @@
+import { type ToolClient, ToolError } from '#lib/adapters/contract';
+import type { Claim } from '#lib/domain';
+import type { RunRecorder } from '#lib/execution';
+import type { LiveRun } from './live-run.js';
+import type { LiveRuns } from './live-runs.js';
+
+/** The tools an agent's run may use. */
+export type ToolSource = (claim: Claim, signal: AbortSignal) => ToolClient;
+
+export const NO_TOOLS: ToolSource = () => ({
+  list: [],
+  call: (name) => Promise.reject(new ToolError('denied', `There is no tool ${name}.`)),
+});
+
+/**
+ * Holds a call back until its `tool.invoked` is in the log and the run is known to be live: fencing protects the log,
+ * not the world.
+ */
+export function guardTools(
+  client: ToolClient,
+  { run, recorder, live }: { run: LiveRun; recorder: RunRecorder; live: LiveRuns },
+): ToolClient {
+  const over = (): ToolError => new ToolError('failed', 'The run is over: the call was not made.');
+  return {
+    list: client.list,
+    async call(name, args, toolCallId) {
+      const isStored = await Promise.race([recorder.tools.isStored(toolCallId), aborted(run.signal)]);
+      if (!isStored || !live.isSafe(run)) throw over();
+      return client.call(name, args, toolCallId);
+    },
+  };
+}
+
+function aborted(signal: AbortSignal): Promise<false> {
+  if (signal.aborted) return Promise.resolve(false);
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(false), { once: true }));
+}

@@ -1,0 +1,35 @@
+import type { AdapterErrorKind, Effects, RunnerItem } from '#lib/adapters/contract';
+import type { ResultBody } from '#lib/domain';
+
+/** One thing the scripted runner does. `run`: only in the run of that number. */
+export type ScriptStep = { readonly run?: number } & (
+  | { readonly event: { readonly type: string; readonly payload: object } }
+  /** The event so many times over; `{i}` in its strings is the place, from 0. */
+  | { readonly repeat: number; readonly event: { readonly type: string; readonly payload: object } }
+  /** The next run goes on behind it; data beside it is kept for nobody. */
+  | { readonly checkpoint: unknown }
+  /** Ends early when the run is aborted, unless `stubborn`. */
+  | { readonly wait_ms: number; readonly stubborn?: boolean }
+  | { readonly throw: { readonly kind: AdapterErrorKind | 'budget' | 'bug'; readonly effects?: Effects } }
+  /** Writes a file of the workspace and keeps it. */
+  | { readonly artifact: { readonly name: string; readonly text: string; readonly path?: string } }
+  /** Calls a tool, with the events around it. */
+  | { readonly tool: { readonly name: string; readonly args: unknown; readonly id: string } }
+  | { readonly pause: Extract<RunnerItem, { kind: 'pause' }>['confirmations'] }
+  | { readonly result: string | ResultBody; readonly message_id?: string }
+  /** Keeps the event loop busy. */
+  | { readonly block_ms: number }
+  /** Ends the process at once, as a SIGKILL would. */
+  | { readonly crash: true }
+  /** Hands out whatever this is as an item of the stream. */
+  | { readonly garbage: unknown }
+  /** Ends the stream though nothing has ended it. */
+  | { readonly end: true }
+);
+
+/** The script of a run: of its backend's options, else the task's input, as an array or under `script`. */
+export function scriptOf(options: Readonly<Record<string, unknown>>, input: unknown): readonly ScriptStep[] {
+  const steps = options.script ?? (input as { script?: unknown } | null)?.script ?? input;
+  if (Array.isArray(steps)) return steps as ScriptStep[];
+  return [{ result: typeof input === 'string' ? input : JSON.stringify(input) }];
+}

@@ -1,0 +1,114 @@
+import {
+  AdapterError,
+  BudgetError,
+  type RunContext,
+  type RunnerAdapter,
+  type RunnerEvent,
+  type RunnerItem,
+  ToolError,
+} from '#lib/adapters/contract';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ScriptStep, scriptOf } from './script.js';
+
+interface Stage {
+  readonly context: RunContext;
+  readonly signal: AbortSignal;
+  /** Place of the step behind the one being played. */
+  readonly next: number;
+}
+
+type Play = (step: never, stage: Stage) => AsyncIterable<RunnerItem> | Iterable<RunnerItem>;
+
+/** Plays a script, faults included. */
+export class ScriptedAdapter implements RunnerAdapter {
+  async *start(context: RunContext, signal: AbortSignal): AsyncIterable<RunnerItem> {
+    const script = scriptOf(context.options, context.input);
+    const from = (context.checkpoint as { readonly next?: number } | undefined)?.next ?? 0;
+    for (let place = from; place < script.length; place += 1) {
+      const step = script[place]!;
+      if (step.run !== undefined && step.run !== context.runNo) continue;
+      if (signal.aborted) throw new AdapterError('cancelled', 'The script was stopped.', { effects: 'none' });
+      if ('end' in step) return;
+      yield* playOf(step)(step as never, { context, signal, next: place + 1 });
+    }
+  }
+
+  async health(): Promise<void> {}
+
+  async close(): Promise<void> {}
+}
+
+function playOf(step: ScriptStep): Play {
+  const name = Object.keys(step).find((key) => key in PLAYS);
+  if (name === undefined) throw new Error(`the script has an unknown step: ${JSON.stringify(step)}`);
+  return PLAYS[name as keyof typeof PLAYS];
+}
+
+type Step<K extends string> = Extract<ScriptStep, Readonly<Record<K, unknown>>>;
+
+const PLAYS = {
+  *repeat({ repeat, event }: Step<'repeat'>) {
+    const text = JSON.stringify(event);
+    const isTemplate = text.includes('{i}');
+    for (let i = 0; i < repeat; i += 1) {
+      const made = isTemplate ? (JSON.parse(text.replaceAll('{i}', String(i))) as typeof event) : event;
+      yield { kind: 'event', ...made } as RunnerItem;
+    }
+  },
+  *event({ event }: Step<'event'>) {
+    yield { kind: 'event', ...event } as RunnerItem;
+  },
+  *checkpoint({ checkpoint }: Step<'checkpoint'>, { next }: Stage) {
+    yield { kind: 'checkpoint', data: { next, data: checkpoint } } as RunnerItem;
+  },
+  async *wait_ms({ wait_ms, stubborn }: Step<'wait_ms'>, { signal }: Stage): AsyncIterable<RunnerItem> {
+    await delay(wait_ms, undefined, stubborn ? { ref: false } : { signal }).catch(() => undefined);
+  },
+  *throw({ throw: { kind, effects = 'none' } }: Step<'throw'>): Iterable<RunnerItem> {
+    if (kind === 'budget') throw new BudgetError('The script has used up its budget.');
+    if (kind === 'bug') throw new TypeError('the script has a bug');
+    throw new AdapterError(kind, `The script failed: ${kind}.`, {
+      effects,
+      ...(effects === 'possible' ? { phase: 'observe', remoteReference: 'remote-1' } : {}),
+    });
+  },
+  async *artifact({ artifact: { name, text, path: file = name } }: Step<'artifact'>, { context }: Stage) {
+    const inside = path.join(context.workspace, name);
+    await writeFile(inside, text);
+    yield { kind: 'artifact', path: file, name, mediaType: 'text/plain' } as RunnerItem;
+  },
+  async *tool({ tool: { name, args, id } }: Step<'tool'>, { context }: Stage) {
+    const call = { tool_call_id: id, tool_name: name };
+    yield toolEvent('tool.invoked', { ...call, arguments: args });
+    try {
+      yield toolEvent('tool.completed', { ...call, output: await context.tools.call(name, args, id) });
+    } catch (error) {
+      const { code, message } = error instanceof ToolError ? error : { code: 'failed', message: String(error) };
+      yield toolEvent('tool.failed', { ...call, error: { code, message } });
+    }
+  },
+  *pause({ pause }: Step<'pause'>, { next }: Stage) {
+    yield { kind: 'checkpoint', data: { next } } as RunnerItem;
+    yield { kind: 'pause', confirmations: pause } as RunnerItem;
+  },
+  *result({ result, message_id }: Step<'result'>) {
+    const body = typeof result === 'string' ? { text: result, metadata: { model: 'scripted' } } : result;
+    yield { kind: 'result', result: body, messageId: message_id } as RunnerItem;
+  },
+  *block_ms({ block_ms }: Step<'block_ms'>): Iterable<RunnerItem> {
+    const endMs = performance.now() + block_ms;
+    while (performance.now() < endMs);
+  },
+  *crash(): Iterable<RunnerItem> {
+    process.kill(process.pid, 'SIGKILL');
+  },
+  *garbage({ garbage }: Step<'garbage'>) {
+    yield garbage as RunnerItem;
+  },
+};
+
+function toolEvent(type: string, payload: object): RunnerItem {
+  return { kind: 'event', ...({ type, payload } as RunnerEvent) };
+}
