@@ -4,12 +4,14 @@ import { APP_FILTER, APP_GUARD, DiscoveryModule, Reflector } from '@nestjs/core'
 import { Logger } from '#lib/domain';
 import { Authenticator } from '../core/authenticator.js';
 import { AuthGuard } from './auth.guard.js';
+import { DocsController } from './docs.controller.js';
 import { ErrorFilter } from './error.filter.js';
+import { ApiDescription } from './openapi.js';
 import { RouteCheck } from './route.check.js';
 import { EventStreams } from './sse.js';
 
 /** What every surface shares: authentication, error bodies, streams, and the check that no route is open by mistake. */
-@Module({})
+@Module({ controllers: [DocsController] })
 export class HttpModule {
   /** `core` are the modules that offer `Authenticator` and `Logger`. */
   static over(core: ModuleMetadata['imports']): DynamicModule {
@@ -18,6 +20,7 @@ export class HttpModule {
       imports: [DiscoveryModule, ...(core ?? [])],
       providers: [
         RouteCheck,
+        { provide: ApiDescription, useFactory: () => new ApiDescription() },
         { provide: EventStreams, useFactory: () => new EventStreams() },
         { provide: APP_FILTER, useFactory: (logger: Logger) => new ErrorFilter(logger), inject: [Logger] },
         {

@@ -1,7 +1,9 @@
-import { createParamDecorator, SetMetadata } from '@nestjs/common';
+import { applyDecorators, createParamDecorator, SetMetadata } from '@nestjs/common';
 import type { CustomDecorator, ExecutionContext } from '@nestjs/common';
+import { ApiExtension } from '@nestjs/swagger';
 import type { Scope } from '#lib/domain';
 import type { Caller } from '../core/caller.js';
+import { SCOPES_EXTENSION } from './openapi.js';
 
 /** Metadata of a route: the scopes it asks for, none when it is public. A route without it does not boot. */
 export const SCOPES_KEY = Symbol('scopes');
@@ -9,8 +11,8 @@ export const SCOPES_KEY = Symbol('scopes');
 const CALLER = Symbol('caller');
 
 /** The caller needs every one of these scopes. */
-export function Scopes(...scopes: [Scope, ...Scope[]]): CustomDecorator<symbol> {
-  return SetMetadata(SCOPES_KEY, scopes);
+export function Scopes(...scopes: [Scope, ...Scope[]]): ClassDecorator & MethodDecorator {
+  return applyDecorators(SetMetadata(SCOPES_KEY, scopes), ApiExtension(SCOPES_EXTENSION, scopes));
 }
 
 /** No credential is asked for, or the route checks one of its own. */

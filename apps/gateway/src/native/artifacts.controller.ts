@@ -1,0 +1,61 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Controller, Get, Param, Query, Req, Res } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { ArtifactsService } from '../core/artifacts.service.js';
+import type { Caller } from '../core/caller.js';
+import { QueryPipe } from '../http/query.pipe.js';
+import { CurrentCaller, Public, Scopes } from '../http/scopes.decorator.js';
+import { ArtifactAnswer, ArtifactsAnswer } from './answer.dto.js';
+import { encodeArtifact, encodeArtifacts } from './artifacts.mapping.js';
+import { LinkQuery, PageQuery } from './query.dto.js';
+import { decodePage } from './tasks.mapping.js';
+
+@ApiTags('artifacts')
+@Controller('v1')
+export class ArtifactsController {
+  constructor(private readonly artifacts: ArtifactsService) {}
+
+  @ApiOperation({ summary: 'What a task produced, oldest first.' })
+  @ApiOkResponse({ type: ArtifactsAnswer })
+  @Scopes('tasks:read')
+  @Get('tasks/:id/artifacts')
+  async list(
+    @Param('id') id: string,
+    @Query(QueryPipe) query: PageQuery,
+    @CurrentCaller() caller: Caller,
+  ): Promise<ArtifactsAnswer> {
+    return encodeArtifacts(await this.artifacts.list(caller, id, decodePage(query)));
+  }
+
+  @ApiOperation({ summary: 'One artifact, with a link to its bytes.' })
+  @ApiOkResponse({ type: ArtifactAnswer })
+  @Scopes('tasks:read')
+  @Get('tasks/:id/artifacts/:aid')
+  async get(
+    @Param('id') id: string,
+    @Param('aid') artifactId: string,
+    @CurrentCaller() caller: Caller,
+  ): Promise<ArtifactAnswer> {
+    return encodeArtifact(await this.artifacts.get(caller, id, artifactId));
+  }
+
+  @ApiOperation({ summary: 'The bytes behind a signed link.' })
+  @ApiOkResponse({ content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } } })
+  @Public()
+  @Get('artifacts/:aid/content')
+  async content(
+    @Param('aid') artifactId: string,
+    @Query(QueryPipe) { exp = '', sig = '' }: LinkQuery,
+    @Req() { method, path }: Request,
+    @Res() response: Response,
+  ): Promise<void> {
+    const { headers, bytes } = await this.artifacts.open({ method, path, artifactId, exp, sig });
+    const content = Readable.from(bytes);
+    response.writeHead(200, headers);
+    if (method !== 'HEAD') return pipeline(content, response);
+    content.destroy();
+    response.end();
+  }
+}

@@ -1,0 +1,25 @@
+import type { Page } from '#lib/domain';
+import type { LinkedArtifact } from '../core/artifacts.service.js';
+import type { ArtifactAnswer, ArtifactsAnswer } from './answer.dto.js';
+import { encodeTime } from './tasks.mapping.js';
+
+export function encodeArtifact(artifact: LinkedArtifact): ArtifactAnswer {
+  const { artifact_id, step_id, kind, name, media_type, size, sha256, origin } = artifact;
+  return {
+    artifact_id,
+    step_id,
+    kind,
+    name,
+    media_type,
+    size,
+    sha256,
+    origin,
+    created_at: encodeTime(artifact.createdAtMs),
+    download_url: artifact.downloadUrl,
+    download_expires_at: encodeTime(artifact.downloadExpiresAtMs),
+  };
+}
+
+export function encodeArtifacts({ items, nextCursor }: Page<LinkedArtifact>): ArtifactsAnswer {
+  return { artifacts: items.map(encodeArtifact), next_cursor: nextCursor ?? null };
+}

@@ -1,0 +1,16 @@
+import { Module } from '@nestjs/common';
+import type { DynamicModule, ModuleMetadata } from '@nestjs/common';
+import { AgentsController } from './agents.controller.js';
+import { ArtifactsController } from './artifacts.controller.js';
+import { EventsController } from './events.controller.js';
+import { PlannedController } from './planned.controller.js';
+import { TasksController } from './tasks.controller.js';
+
+/** Our own contract, `/v1`. */
+@Module({ controllers: [TasksController, EventsController, ArtifactsController, AgentsController, PlannedController] })
+export class NativeModule {
+  /** `modules` offer the core services and the streams of `http`. */
+  static over(modules: ModuleMetadata['imports']): DynamicModule {
+    return { module: NativeModule, imports: modules };
+  }
+}

@@ -1,0 +1,669 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Module } from '@nestjs/common';
+import type { INestApplication } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import request from 'supertest';
+import { DomainError, Logger, SCOPES } from '#lib/domain';
+import type { AgentRecord, Scope, TaskFilter, TaskId, TaskKey, TaskSnapshot } from '#lib/domain';
+import { AgentsService } from '../core/agents.service.js';
+import { ArtifactsService } from '../core/artifacts.service.js';
+import type { ContentRequest } from '../core/artifacts.service.js';
+import { Authenticator } from '../core/authenticator.js';
+import type { Caller } from '../core/caller.js';
+import { StreamsService } from '../core/streams.service.js';
+import type { PageView } from '../core/streams.service.js';
+import { SubmissionsService } from '../core/submissions.service.js';
+import type { SubmitRequest } from '../core/submissions.service.js';
+import { TasksService } from '../core/tasks.service.js';
+import { EdgeAdapter } from '../http/express.adapter.js';
+import { HttpModule } from '../http/http.module.js';
+import { describeApi } from '../http/openapi.js';
+import { NativeModule } from './native.module.js';
+
+const TASK: TaskSnapshot = {
+  taskKey: 'key-1' as TaskKey,
+  taskId: 't-1' as TaskId,
+  tenant: 'acme',
+  sessionId: null,
+  type: 'summary',
+  agentId: 'text-analyst',
+  backend: { runner: 'dialogue', version: 'v1' },
+  state: 'running',
+  runNo: 1,
+  runOpen: true,
+  runtimeId: 'r-1',
+  lastSeq: 3,
+  currentStep: null,
+  result: null,
+  usage: null,
+  error: null,
+  pendingConfirmations: [],
+  waitId: null,
+  waitingOn: null,
+  blockedBy: null,
+  stalled: false,
+  cancelRequested: false,
+  artifactCount: 0,
+  lastHeartbeatAtMs: null,
+  lastProgressAtMs: 2000,
+  deadlineAtMs: 9000,
+  priority: 5,
+  detail: 'status',
+  createdBy: 'ann',
+  createdAtMs: 1000,
+  startedAtMs: 2000,
+  updatedAtMs: 2000,
+  finishedAtMs: null,
+};
+
+const ENCODED = {
+  task_id: 't-1',
+  session_id: null,
+  type: 'summary',
+  agent_id: 'text-analyst',
+  backend: { runner: 'dialogue', version: 'v1' },
+  state: 'running',
+  status: 'running',
+  run_no: 1,
+  last_seq: 3,
+  event_count: 3,
+  current_step: null,
+  result: null,
+  usage: null,
+  error: null,
+  pending_confirms: [],
+  wait_id: null,
+  waiting_on: null,
+  blocked_by: null,
+  stalled: false,
+  cancel_requested: false,
+  artifact_count: 0,
+  last_heartbeat_at: null,
+  last_progress_at: '1970-01-01T00:00:02.000Z',
+  deadline_at: '1970-01-01T00:00:09.000Z',
+  priority: 5,
+  detail: 'status',
+  created_by: 'ann',
+  created_at: '1970-01-01T00:00:01.000Z',
+  started_at: '1970-01-01T00:00:02.000Z',
+  updated_at: '1970-01-01T00:00:02.000Z',
+  finished_at: null,
+};
+
+const LINKS = {
+  self: '/v1/tasks/t-1',
+  events: '/v1/tasks/t-1/events',
+  wait: '/v1/tasks/t-1/wait',
+  cancel: '/v1/tasks/t-1/cancel',
+  artifacts: '/v1/tasks/t-1/artifacts',
+};
+
+/** What reached the core, newest last. */
+let seen: unknown[] = [];
+
+class KeyPerScope extends Authenticator {
+  async authenticate(credential: string): Promise<Caller> {
+    const scopes = credential === 'all' ? SCOPES : [credential as Scope];
+    return { tenant: 'acme', principal: 'ann', keyId: 'k', scopes: new Set(scopes) };
+  }
+}
+
+const submissions: SubmissionsService = {
+  submit: async (_caller: Caller, submission: SubmitRequest) => {
+    seen.push(submission);
+    return { taskKey: TASK.taskKey, taskId: TASK.taskId, state: 'queued', created: true };
+  },
+};
+
+const tasks: TasksService = {
+  snapshot: async (_caller, id) => {
+    if (id !== 't-1') throw new DomainError('not_found', 'There is no such task.');
+    return TASK;
+  },
+  list: async (_caller, filter: TaskFilter, page) => {
+    seen.push({ filter, page });
+    return { items: [TASK], nextCursor: 'next' };
+  },
+  steps: async () => ({
+    items: [
+      { stepId: 's', name: 'plan', state: 'running', attempt: 1, error: null, startedAtMs: 0, finishedAtMs: null },
+    ],
+  }),
+  wait: async (_caller, _id, { timeoutMs }) => ({ task: TASK, timedOut: timeoutMs === 1000 }),
+  cancel: async (_caller, id, cancel) => {
+    seen.push(cancel);
+    return { task: TASK, accepted: id === 't-1' };
+  },
+};
+
+async function* frames(...texts: string[]): AsyncGenerator<string> {
+  yield* texts;
+}
+
+const logs: StreamsService = {
+  open: async (_caller, id, view) => {
+    if (id !== 't-1') throw new DomainError('not_found', 'There is no such task.');
+    seen.push(view);
+    return frames('id: 4\n\n', 'id: 5\n\n');
+  },
+  openSubmitted: async () => frames('id: 1\n\n'),
+  page: async (_caller, _id, { signal: _signal, ...view }: PageView) => {
+    seen.push(view);
+    return { events: ['{"seq":4,"payload":{"n":1.0}}', '{"seq":6}'], nextSeq: 7, hasMore: true, state: 'running' };
+  },
+};
+
+const linked = {
+  taskKey: TASK.taskKey,
+  tenant: 'acme',
+  artifact_id: 'a-1',
+  kind: 'produced' as const,
+  name: 'out.txt',
+  media_type: 'text/plain',
+  size: 3,
+  sha256: 'ab',
+  createdAtMs: 0,
+  downloadUrl: 'http://here/v1/artifacts/a-1/content?exp=1&sig=k.x',
+  downloadExpiresAtMs: 600_000,
+};
+
+const artifacts: ArtifactsService = {
+  list: async () => ({ items: [linked] }),
+  get: async () => linked,
+  open: async (link: ContentRequest) => {
+    seen.push(link);
+    const bytes = async function* (): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('abc');
+    };
+    return { headers: { 'Content-Type': 'text/plain', 'Content-Length': '3' }, bytes: bytes() };
+  },
+};
+
+const agent = (id: string): AgentRecord =>
+  ({
+    id,
+    name: id,
+    description: '',
+    enabled: true,
+    default: false,
+    types: [],
+    inputModes: ['text'],
+    tools: [],
+    routes: [],
+    version: 1,
+    updatedAtMs: 0,
+  }) as unknown as AgentRecord;
+
+const agents: AgentsService = {
+  list: async () => ['a', 'b', 'c'].map(agent),
+  get: async (_caller, id) => agent(id),
+  capabilities: async (_caller, agentId) => ({
+    agentId,
+    types: ['x'],
+    inputModes: ['text'],
+    tools: [],
+    events: [],
+    pause: false,
+    resume: true,
+    cancel: true,
+  }),
+};
+
+const ports = [
+  { provide: Authenticator, useClass: KeyPerScope },
+  { provide: Logger, useValue: { error: (...line: unknown[]) => seen.push(line) } },
+  { provide: SubmissionsService, useValue: submissions },
+  { provide: TasksService, useValue: tasks },
+  { provide: StreamsService, useValue: logs },
+  { provide: ArtifactsService, useValue: artifacts },
+  { provide: AgentsService, useValue: agents },
+];
+
+@Module({ providers: ports, exports: ports.map(({ provide }) => provide) })
+class PortsModule {}
+
+let app: INestApplication;
+beforeAll(async () => {
+  const http = HttpModule.over([PortsModule]);
+  const module = await Test.createTestingModule({ imports: [http, NativeModule.over([PortsModule, http])] }).compile();
+  app = module.createNestApplication(new EdgeAdapter(), { bodyParser: false, logger: false });
+  describeApi(app);
+  await app.init();
+});
+afterAll(() => app.close());
+beforeEach(() => {
+  seen = [];
+});
+
+const get = (path: string): request.Test => request(app.getHttpServer()).get(path).set('X-API-Key', 'all');
+const post = (path: string, body?: string): request.Test => {
+  const call = request(app.getHttpServer()).post(path).set('X-API-Key', 'all');
+  return body === undefined
+    ? call
+    : call
+        .set('Content-Type', 'application/json')
+        .serialize((text: string) => text)
+        .send(body);
+};
+
+describe('submitting', () => {
+  it('answers 202 with the place of the task, and hands input and context over as they were spelt', async () => {
+    const answer = await post(
+      '/v1/tasks',
+      '{"task_id":"t-1","input":{"n":1.0,"toString":1},"context":{ "user_id":"u","mine":[1e2],"detail":"full"},"priority":9,"deadline_seconds":5}',
+    )
+      .set('Idempotency-Key', 'abc')
+      .set('X-Request-Id', 'req-1');
+    expect([answer.status, answer.headers['location'], answer.body]).toEqual([
+      202,
+      '/v1/tasks/t-1',
+      { task_id: 't-1', status: 'pending', state: 'queued', links: LINKS },
+    ]);
+    expect(seen).toEqual([
+      {
+        taskId: 't-1',
+        idempotencyKey: 'abc',
+        input: { text: '{"n":1.0,"toString":1}', value: { n: 1, toString: 1 } },
+        context: {
+          text: '{ "user_id":"u","mine":[1e2],"detail":"full"}',
+          value: { user_id: 'u', mine: [100], detail: 'full' },
+        },
+        deadlineSeconds: 5,
+        priority: 9,
+        detail: 'full',
+        body: expect.objectContaining({ task_id: 't-1' }),
+        requestId: 'req-1',
+      },
+    ]);
+  });
+
+  it('streams the new task to those who accept nothing else', async () => {
+    const answer = await post('/v1/tasks', '{"input":"x"}').set('Accept', 'text/event-stream');
+    expect([answer.status, answer.headers['location'], answer.headers['content-type'], answer.text]).toEqual([
+      200,
+      '/v1/tasks/t-1',
+      'text/event-stream; charset=utf-8',
+      'id: 1\n\n',
+    ]);
+  });
+
+  it.each([
+    '{"input":"x","task_id":null,"agent_id":null,"type":null,"session_id":null,"tools":null,"context":null,"priority":null,"deadline_seconds":null,"callback":null,"mode":null}',
+    '{"input":[{"type":"text","text":"x"}],"mode":"async","context":{}}',
+  ])('takes %s', async (body) => {
+    const answer = await post('/v1/tasks', body);
+    expect(answer.status).toBe(202);
+  });
+
+  it.each([
+    ['{"input":1}', '/input'],
+    ['{"input":true}', '/input'],
+    ['{"input":[]}', '/input'],
+    ['{"input":["x"]}', '/input/0'],
+    ['{"input":[{"text":"x"}]}', '/input/0/type'],
+    ['{"input":[{"type":"text"}]}', '/input/0/text'],
+    ['{"input":[{"type":"toString"}]}', '/input/0/type'],
+    ['{"input":"x","task_id":".."}', '/task_id'],
+    ['{"input":"x","task_id":"a/b"}', '/task_id'],
+    ['{"input":"x","task_id":""}', '/task_id'],
+    ['{"input":"x","task_id":7}', '/task_id'],
+    ['{"input":"x","agent_id":"a\\u0000"}', '/agent_id'],
+    ['{"input":"x","type":"\\ud800"}', '/type'],
+    ['{"input":"x","priority":10}', '/priority'],
+    ['{"input":"x","priority":0.5}', '/priority'],
+    ['{"input":"x","deadline_seconds":0}', '/deadline_seconds'],
+    ['{"input":"x","deadline_seconds":2592001}', '/deadline_seconds'],
+    ['{"input":"x","mode":"later"}', '/mode'],
+    ['{"input":"x","context":[]}', '/context'],
+    ['{"input":"x","context":{"user_id":7}}', '/context/user_id'],
+    ['{"input":"x","context":{"attributes":[]}}', '/context/attributes'],
+    ['{"input":"x","user_id":"u"}', '/user_id'],
+  ])('refuses %s at %s and stores nothing', async (body, path) => {
+    const answer = await post('/v1/tasks', body);
+    expect([answer.status, answer.body.code, answer.body.errors[0].path, seen]).toEqual([
+      400,
+      'invalid_request',
+      path,
+      [],
+    ]);
+  });
+
+  it.each([
+    ['Idempotency-Key', ''],
+    ['Idempotency-Key', 'a b'],
+    ['Idempotency-Key', 'x'.repeat(256)],
+    ['X-API-Mode', 'later'],
+  ])('refuses %s: %j', async (header, value) => {
+    const answer = await post('/v1/tasks', '{"input":"x"}').set(header, value);
+    expect([answer.status, answer.body.errors[0].path, seen]).toEqual([400, `header.${header.toLowerCase()}`, []]);
+  });
+
+  it.each([
+    ['{"input":"x","session_id":"s"}', '/session_id'],
+    ['{"input":"x","tools":[]}', '/tools'],
+    ['{"input":"x","callback":{"url":"http://x"}}', '/callback'],
+    ['{"input":"x","mode":"sync"}', '/mode'],
+    ['{"input":"x","context":{"deny_rules":[]}}', '/context/deny_rules'],
+    ['{"input":"x","context":{"allow_tools":[]}}', '/context/allow_tools'],
+    ['{"input":[{"type":"text","text":"x"},{"type":"image","url":"x"}]}', '/input/1'],
+  ])('answers 422 not_available for %s at %s', async (body, path) => {
+    const answer = await post('/v1/tasks', body);
+    expect([answer.status, answer.body.code, answer.body.errors[0].path, seen]).toEqual([
+      422,
+      'not_available',
+      path,
+      [],
+    ]);
+  });
+
+  it('answers 422 not_available when a header asks for sync', async () => {
+    const answer = await post('/v1/tasks', '{"input":"x"}').set('X-API-Mode', 'sync');
+    expect([answer.status, answer.body.errors[0].path]).toEqual([422, 'header.x-api-mode']);
+  });
+
+  it('answers 406 when no form of the answer is acceptable', async () => {
+    const answer = await post('/v1/tasks', '{"input":"x"}').set('Accept', 'image/png');
+    expect([answer.status, answer.body.code, answer.body.errors[0].path, seen]).toEqual([
+      406,
+      'not_acceptable',
+      'header.accept',
+      [],
+    ]);
+  });
+});
+
+describe('reading tasks', () => {
+  it('gives the whole snapshot with its ETag, and 304 to those who have it', async () => {
+    const answer = await get('/v1/tasks/t-1');
+    expect([answer.status, answer.headers['etag'], answer.body]).toEqual([200, 'W/"3"', ENCODED]);
+    const again = await get('/v1/tasks/t-1').set('If-None-Match', 'W/"3"');
+    expect([again.status, again.text]).toEqual([304, '']);
+  });
+
+  it('answers 404 for a task that is not there', async () => {
+    const answer = await get('/v1/tasks/t-2');
+    expect([answer.status, answer.body.code, answer.body.instance]).toEqual([404, 'not_found', '/v1/tasks/t-2']);
+  });
+
+  it('lists by every filter', async () => {
+    const answer = await get(
+      '/v1/tasks?state=queued&state=running&agent_id=a&type=t&session_id=s&created_after=2026-01-01T00:00:00Z&created_before=2026-01-02T00:00:00.5%2B01:00&limit=7&cursor=c',
+    );
+    expect([answer.status, answer.body]).toEqual([200, { tasks: [ENCODED], next_cursor: 'next' }]);
+    expect(seen).toEqual([
+      {
+        filter: {
+          states: ['queued', 'running'],
+          agentId: 'a',
+          type: 't',
+          sessionId: 's',
+          createdAfterMs: 1767225600000,
+          createdBeforeMs: 1767308400500,
+        },
+        page: { limit: 7, cursor: 'c' },
+      },
+    ]);
+  });
+
+  it.each([
+    ['/v1/tasks?state=done', 'query.state'],
+    ['/v1/tasks?state=queued&state=done', 'query.state'],
+    ['/v1/tasks?limit=0', 'query.limit'],
+    ['/v1/tasks?limit=201', 'query.limit'],
+    ['/v1/tasks?created_after=yesterday', 'query.created_after'],
+    ['/v1/tasks?created_after=2026-13-01T00:00:00Z', 'query.created_after'],
+    ['/v1/tasks?agent_id=%00', 'query.agent_id'],
+    ['/v1/tasks/t-1/wait?timeout_seconds=0', 'query.timeout_seconds'],
+    ['/v1/tasks/t-1/wait?timeout_seconds=271', 'query.timeout_seconds'],
+    ['/v1/tasks/t-1/wait?timeout=1', 'query.timeout'],
+    ['/v1/tasks/t-1/events?limit=501', 'query.limit'],
+    ['/v1/tasks/t-1/events?wait_seconds=61', 'query.wait_seconds'],
+    ['/v1/tasks/t-1/events?form_seq=1', 'query.form_seq'],
+    ['/v1/tasks/t-1/steps?limit=x', 'query.limit'],
+    ['/v1/agents?limit=-1', 'query.limit'],
+  ])('refuses %s at %s', async (path, fault) => {
+    const answer = await get(path);
+    expect([answer.status, answer.body.code, answer.body.errors[0].path]).toEqual([400, 'invalid_request', fault]);
+  });
+
+  it('waits, and says when the time ran out', async () => {
+    const over = await get('/v1/tasks/t-1/wait?timeout_seconds=1');
+    const done = await get('/v1/tasks/t-1/wait');
+    expect([over.body, done.body]).toEqual([
+      { ...ENCODED, timed_out: true },
+      { ...ENCODED, timed_out: false },
+    ]);
+  });
+
+  it('lists steps and artifacts', async () => {
+    const steps = await get('/v1/tasks/t-1/steps');
+    expect(steps.body).toEqual({
+      steps: [
+        {
+          step_id: 's',
+          step_name: 'plan',
+          state: 'running',
+          attempt: 1,
+          error: null,
+          started_at: '1970-01-01T00:00:00.000Z',
+          finished_at: null,
+        },
+      ],
+      next_cursor: null,
+    });
+    const artifact = {
+      artifact_id: 'a-1',
+      kind: 'produced',
+      name: 'out.txt',
+      media_type: 'text/plain',
+      size: 3,
+      sha256: 'ab',
+      created_at: '1970-01-01T00:00:00.000Z',
+      download_url: linked.downloadUrl,
+      download_expires_at: '1970-01-01T00:10:00.000Z',
+    };
+    const list = await get('/v1/tasks/t-1/artifacts');
+    const one = await get('/v1/tasks/t-1/artifacts/a-1');
+    expect([list.body, one.body]).toEqual([{ artifacts: [artifact], next_cursor: null }, artifact]);
+  });
+});
+
+describe('cancelling', () => {
+  it('is 202 when it did something, 200 when there was nothing to stop, with or without a reason', async () => {
+    const stopped = await post('/v1/tasks/t-1/cancel', '{"reason":"changed my mind"}').set('X-Request-Id', 'r');
+    const ended = await post('/v1/tasks/t-9/cancel').set('X-Request-Id', 'r');
+    expect([stopped.status, stopped.body, ended.status]).toEqual([202, ENCODED, 200]);
+    expect(seen).toEqual([
+      { reason: 'changed my mind', requestId: 'r' },
+      { reason: undefined, requestId: 'r' },
+    ]);
+  });
+
+  it.each(['{"reason":7}', '{"why":"x"}', '[]', '{'])('refuses %s', async (body) => {
+    const answer = await post('/v1/tasks/t-1/cancel', body);
+    expect([answer.status, seen]).toEqual([400, []]);
+  });
+});
+
+describe('events', () => {
+  it('are a stream unless JSON is asked for', async () => {
+    const answer = await get('/v1/tasks/t-1/events?from_seq=3&detail=status&types=task.started,%20task.failed').set(
+      'Last-Event-ID',
+      '2',
+    );
+    expect([answer.status, answer.text]).toEqual([200, 'id: 4\n\nid: 5\n\n']);
+    expect(seen).toEqual([
+      { cursor: { text: '3', source: 'query.from_seq' }, detail: 'status', types: ['task.started', 'task.failed'] },
+    ]);
+  });
+
+  it('are pages of the stored bytes', async () => {
+    const answer = await get('/v1/tasks/t-1/events?limit=2&wait_seconds=3')
+      .set('Accept', 'application/json')
+      .set('Last-Event-ID', '2');
+    expect(answer.text).toBe(
+      '{"events":[{"seq":4,"payload":{"n":1.0}},{"seq":6}],"next_seq":7,"has_more":true,"state":"running"}',
+    );
+    expect(seen).toEqual([
+      {
+        cursor: { text: '2', source: 'header.last-event-id' },
+        detail: undefined,
+        types: undefined,
+        limit: 2,
+        waitMs: 3000,
+      },
+    ]);
+  });
+
+  it('of an unknown task are 404 before any header of a stream', async () => {
+    const answer = await get('/v1/tasks/t-2/events').set('Accept', 'text/event-stream');
+    expect([answer.status, answer.headers['content-type']]).toEqual([404, 'application/problem+json']);
+  });
+});
+
+describe('the bytes of an artifact', () => {
+  it('need no credential but the link', async () => {
+    const answer = await request(app.getHttpServer()).get('/v1/artifacts/a-1/content?exp=1&sig=k.x');
+    expect([answer.status, answer.text]).toEqual([200, 'abc']);
+    expect(seen).toEqual([
+      { method: 'GET', path: '/v1/artifacts/a-1/content', artifactId: 'a-1', exp: '1', sig: 'k.x' },
+    ]);
+  });
+
+  it('are left out for HEAD', async () => {
+    const answer = await request(app.getHttpServer()).head('/v1/artifacts/a-1/content?exp=1&sig=k.x');
+    expect([answer.status, answer.headers['content-length'], seen]).toEqual([
+      200,
+      '3',
+      [expect.objectContaining({ method: 'HEAD' })],
+    ]);
+  });
+});
+
+describe('agents', () => {
+  it('come in pages, without what runs behind them', async () => {
+    const first = await get('/v1/agents?limit=2');
+    const second = await get(`/v1/agents?limit=2&cursor=${first.body.next_cursor}`);
+    expect([first.body.agents, second.body].flat().map((each) => each.agent_id ?? each.agents[0].agent_id)).toEqual([
+      'a',
+      'b',
+      'c',
+    ]);
+    expect([second.body.next_cursor, Object.keys(first.body.agents[0])]).toEqual([
+      null,
+      ['agent_id', 'name', 'description', 'enabled', 'default', 'types', 'input_modes', 'tools', 'updated_at'],
+    ]);
+  });
+
+  it('say what they can do', async () => {
+    const answer = await get('/v1/agents/a/capabilities');
+    expect(answer.body).toEqual({
+      agent_id: 'a',
+      task_types: ['x'],
+      input_modes: ['text'],
+      tools: [],
+      event_types: [],
+      pause: false,
+      resume: true,
+      cancel: true,
+    });
+  });
+});
+
+describe('the description of the contract', () => {
+  interface Described {
+    readonly call: string;
+    readonly method: string;
+    readonly path: string;
+    readonly scopes?: readonly string[];
+  }
+
+  async function operations(): Promise<Described[]> {
+    const { body } = await request(app.getHttpServer()).get('/openapi.json');
+    return Object.entries(body.paths as Record<string, Record<string, { 'x-scopes'?: string[] }>>).flatMap(
+      ([path, verbs]) =>
+        Object.entries(verbs).map(([method, operation]) => ({
+          call: `${method} ${path}`,
+          method,
+          path,
+          scopes: operation['x-scopes'],
+        })),
+    );
+  }
+
+  it('is OpenAPI 3.1 and names every route with its scopes', async () => {
+    const { body } = await request(app.getHttpServer()).get('/openapi.json');
+    expect([body.openapi, JSON.stringify(body).includes('"nullable"')]).toEqual(['3.1.0', false]);
+    const table = Object.fromEntries(
+      (await operations()).map(({ call, scopes }) => [call, scopes?.join(' ') ?? 'public']),
+    );
+    expect(table).toEqual({
+      'post /v1/tasks': 'tasks:submit',
+      'get /v1/tasks': 'tasks:read',
+      'get /v1/tasks/{id}': 'tasks:read',
+      'get /v1/tasks/{id}/wait': 'tasks:read',
+      'get /v1/tasks/{id}/events': 'tasks:read',
+      'post /v1/tasks/{id}/cancel': 'tasks:cancel',
+      'post /v1/tasks/{id}/resume': 'tasks:decide',
+      'get /v1/tasks/{id}/steps': 'tasks:read',
+      'get /v1/tasks/{id}/artifacts': 'tasks:read',
+      'get /v1/tasks/{id}/artifacts/{aid}': 'tasks:read',
+      'post /v1/artifacts': 'tasks:submit',
+      'get /v1/artifacts/{aid}/content': 'public',
+      'get /v1/agents': 'agents:read',
+      'get /v1/agents/{id}': 'agents:read',
+      'put /v1/agents/{id}': 'agents:write platform:admin',
+      'patch /v1/agents/{id}': 'agents:write platform:admin',
+      'get /v1/agents/{id}/capabilities': 'agents:read',
+      'get /v1/keys': 'keys:read',
+      'post /v1/keys': 'keys:write',
+      'delete /v1/keys/{id}': 'keys:write',
+      'get /v1/audit': 'audit:read',
+      'get /v1/audit/{id}/proof': 'audit:read',
+      'get /v1/tools': 'tools:read',
+      'put /v1/tools/{id}': 'tools:write platform:admin',
+      'delete /v1/tools/{id}': 'tools:write platform:admin',
+      'get /v1/webhooks': 'webhooks:read',
+      'post /v1/webhooks': 'webhooks:write',
+      'delete /v1/webhooks/{id}': 'webhooks:write',
+    });
+  });
+
+  it('resolves every reference it makes', async () => {
+    const { text, body } = await request(app.getHttpServer()).get('/openapi.json');
+    const references = [...text.matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name!);
+    expect(references.length).toBeGreaterThan(20);
+    expect(references.filter((name) => !(name in body.components.schemas))).toEqual([]);
+  });
+
+  it('is read at /docs with nothing from elsewhere and no script in the page', async () => {
+    const page = await request(app.getHttpServer()).get('/docs');
+    expect(page.headers['content-security-policy']).toContain("script-src 'self'");
+    const files = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file]) => file!);
+    expect(files).toHaveLength(4);
+    expect(page.text).not.toMatch(/<script(?! src=)/);
+    for (const file of files) {
+      const answer = await request(app.getHttpServer()).get(file);
+      expect([file, answer.status]).toEqual([file, 200]);
+    }
+    const other = await request(app.getHttpServer()).get('/docs/package.json');
+    expect(other.status).toBe(404);
+  });
+
+  it('holds every route that is planned to 422, after the scopes', async () => {
+    const planned = (await operations()).filter(
+      ({ path, method }) =>
+        /resume|keys|audit|tools|webhooks/.test(path) || /^(put|patch)/.test(method) || path === '/v1/artifacts',
+    );
+    expect(planned).toHaveLength(15);
+    for (const { method, path } of planned) {
+      const call = (key: string): request.Test =>
+        request(app.getHttpServer())
+          [method as 'get'](path.replace(/\{.*?\}/g, 'x'))
+          .set('X-API-Key', key);
+      const refused = await call('tasks:all');
+      const allowed = await call('all');
+      expect([path, refused.status, allowed.status, allowed.body.code]).toEqual([path, 403, 422, 'not_available']);
+    }
+  });
+});

@@ -1,0 +1,119 @@
+import { Controller, Delete, Get, Patch, Post, Put } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { Scopes } from '../http/scopes.decorator.js';
+import { notAvailable } from './submit.mapping.js';
+
+/** Applied to each route, in place of a body. */
+function Planned(): MethodDecorator {
+  return ApiOperation({ summary: 'Not available yet: answers 422 `not_available`.' });
+}
+
+/** Routes of the contract that are not built yet. Who may not call them is still told so first. */
+@ApiTags('planned')
+@Controller('v1')
+export class PlannedController {
+  @Planned()
+  @Scopes('tasks:decide')
+  @Post('tasks/:id/resume')
+  resume(): never {
+    throw notAvailable('', 'Resuming a task');
+  }
+
+  @Planned()
+  @Scopes('tasks:submit')
+  @Post('artifacts')
+  uploadArtifact(): never {
+    throw notAvailable('', 'Uploading an artifact');
+  }
+
+  @Planned()
+  @Scopes('agents:write', 'platform:admin')
+  @Put('agents/:id')
+  putAgent(): never {
+    throw notAvailable('', 'Changing an agent');
+  }
+
+  @Planned()
+  @Scopes('agents:write', 'platform:admin')
+  @Patch('agents/:id')
+  patchAgent(): never {
+    throw notAvailable('', 'Changing an agent');
+  }
+
+  @Planned()
+  @Scopes('keys:read')
+  @Get('keys')
+  listKeys(): never {
+    throw notAvailable('', 'Listing keys');
+  }
+
+  @Planned()
+  @Scopes('keys:write')
+  @Post('keys')
+  createKey(): never {
+    throw notAvailable('', 'Making a key');
+  }
+
+  @Planned()
+  @Scopes('keys:write')
+  @Delete('keys/:id')
+  revokeKey(): never {
+    throw notAvailable('', 'Revoking a key');
+  }
+
+  @Planned()
+  @Scopes('audit:read')
+  @Get('audit')
+  searchAudit(): never {
+    throw notAvailable('', 'Searching the audit log');
+  }
+
+  @Planned()
+  @Scopes('audit:read')
+  @Get('audit/:id/proof')
+  proveAudit(): never {
+    throw notAvailable('', 'Proving an audit record');
+  }
+
+  @Planned()
+  @Scopes('tools:read')
+  @Get('tools')
+  listTools(): never {
+    throw notAvailable('', 'Listing tools');
+  }
+
+  @Planned()
+  @Scopes('tools:write', 'platform:admin')
+  @Put('tools/:id')
+  putTool(): never {
+    throw notAvailable('', 'Changing a tool');
+  }
+
+  @Planned()
+  @Scopes('tools:write', 'platform:admin')
+  @Delete('tools/:id')
+  removeTool(): never {
+    throw notAvailable('', 'Removing a tool');
+  }
+
+  @Planned()
+  @Scopes('webhooks:read')
+  @Get('webhooks')
+  listWebhooks(): never {
+    throw notAvailable('', 'Listing webhooks');
+  }
+
+  @Planned()
+  @Scopes('webhooks:write')
+  @Post('webhooks')
+  createWebhook(): never {
+    throw notAvailable('', 'Making a webhook');
+  }
+
+  @Planned()
+  @Scopes('webhooks:write')
+  @Delete('webhooks/:id')
+  removeWebhook(): never {
+    throw notAvailable('', 'Removing a webhook');
+  }
+}

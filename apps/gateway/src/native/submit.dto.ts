@@ -1,0 +1,134 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { IsDefined, IsIn, IsInt, IsObject, IsOptional, IsString, Matches, Max, MaxLength, Min } from 'class-validator';
+import { Free, Nested, Open } from '../http/dto.js';
+
+/** 1 to 200 characters, none of them a control character or half of a pair. */
+const NAME = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
+const TASK_ID = /^(?!\.+$)[A-Za-z0-9._:-]{1,200}$/;
+
+/** The fields of `context` that mean something to us; all others are the caller's. */
+@Open()
+export class SubmitContext {
+  @IsOptional()
+  @IsString()
+  @Matches(NAME)
+  user_id?: string;
+
+  @IsOptional()
+  @IsString()
+  @Matches(NAME)
+  parent_session_id?: string;
+
+  @IsOptional()
+  @IsString()
+  detail?: string;
+
+  @IsOptional()
+  @IsObject()
+  attributes?: Readonly<Record<string, unknown>>;
+
+  @Free()
+  deny_rules?: unknown;
+
+  @Free()
+  allow_tools?: unknown;
+}
+
+/** Body of `POST /v1/tasks`. */
+export class SubmitBody {
+  @ApiPropertyOptional({ description: 'Your own name for the task, unique in your tenant.', pattern: TASK_ID.source })
+  @IsOptional()
+  @IsString()
+  @Matches(TASK_ID)
+  task_id?: string;
+
+  @ApiPropertyOptional({ description: 'The agent that does the work; without it `type` decides.' })
+  @IsOptional()
+  @IsString()
+  @Matches(NAME)
+  agent_id?: string;
+
+  @ApiPropertyOptional({ description: 'What kind of work it is.' })
+  @IsOptional()
+  @IsString()
+  @Matches(NAME)
+  type?: string;
+
+  @ApiProperty({
+    description: 'What the agent works on; it arrives there exactly as sent.',
+    oneOf: [
+      { type: 'string' },
+      { type: 'object', additionalProperties: true },
+      {
+        type: 'array',
+        minItems: 1,
+        items: {
+          type: 'object',
+          required: ['type', 'text'],
+          properties: { type: { type: 'string', enum: ['text'] }, text: { type: 'string' } },
+        },
+      },
+    ],
+  })
+  @IsDefined()
+  input!: unknown;
+
+  @ApiPropertyOptional({ description: 'Not available yet.', type: 'string' })
+  @Free()
+  session_id?: unknown;
+
+  @ApiPropertyOptional({ description: 'Not available yet.', type: 'array', items: { type: 'object' } })
+  @Free()
+  tools?: unknown;
+
+  @ApiPropertyOptional({
+    description: 'Around the work. Other members are kept and reach the agent.',
+    type: 'object',
+    additionalProperties: true,
+    properties: {
+      user_id: { type: 'string', maxLength: 200 },
+      parent_session_id: { type: 'string', maxLength: 200 },
+      detail: { type: 'string', description: '`status`, `full` or `verbose`; any other word means `status`.' },
+      attributes: { type: 'object', additionalProperties: true },
+    },
+  })
+  @Nested(SubmitContext)
+  context?: SubmitContext;
+
+  @ApiPropertyOptional({
+    description: 'Bounds the whole life of the task.',
+    type: 'integer',
+    minimum: 1,
+    maximum: 2_592_000,
+  })
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(2_592_000)
+  deadline_seconds?: number;
+
+  @ApiPropertyOptional({ description: '9 runs first.', type: 'integer', minimum: 0, maximum: 9, default: 5 })
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(9)
+  priority?: number;
+
+  @ApiPropertyOptional({ description: 'Not available yet.', type: 'object', properties: { url: { type: 'string' } } })
+  @Free()
+  callback?: unknown;
+
+  @ApiPropertyOptional({ description: '`sync` is not available yet.', enum: ['async', 'sync'] })
+  @IsOptional()
+  @IsIn(['async', 'sync'])
+  mode?: string;
+}
+
+/** Body of `POST /v1/tasks/{id}/cancel`. */
+export class CancelBody {
+  @ApiPropertyOptional({ description: 'Kept in the log of the task.', maxLength: 1000 })
+  @IsOptional()
+  @IsString()
+  @MaxLength(1000)
+  reason?: string;
+}

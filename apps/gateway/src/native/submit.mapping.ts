@@ -1,0 +1,123 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { DomainError, INPUT_MODES, statusOf } from '#lib/domain';
+import type { Fault } from '#lib/domain';
+import type { RawJson } from '../core/raw-json.js';
+import type { Submitted, SubmitRequest } from '../core/submissions.service.js';
+import { invalid } from '../http/dto.js';
+import type { JsonDocument } from '../http/json-document.js';
+import type { SubmitAnswer } from './answer.dto.js';
+import type { SubmitBody } from './submit.dto.js';
+
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
+
+/** Fields that the schema knows and this version does not serve; any value but null asks for something. */
+const PLANNED_FIELDS = ['session_id', 'tools', 'callback'] as const;
+const PLANNED_CONTEXT = ['deny_rules', 'allow_tools'] as const;
+
+/** Submission of the native contract, checked beyond what the DTO can say. */
+export function decodeSubmit(
+  document: JsonDocument<SubmitBody>,
+  headers: IncomingHttpHeaders,
+  requestId: string,
+): SubmitRequest {
+  const { value: body } = document;
+  const faults = [...checkInput(body.input), ...checkHeaders(headers)];
+  if (faults.length > 0) throw invalid(faults);
+  refusePlanned(body, headers);
+  const idempotencyKey = headers['idempotency-key'];
+  return {
+    taskId: body.task_id ?? undefined,
+    idempotencyKey: typeof idempotencyKey === 'string' ? idempotencyKey : undefined,
+    agentId: body.agent_id ?? undefined,
+    type: body.type ?? undefined,
+    input: raw(document, 'input'),
+    context: body.context == null ? undefined : raw(document, 'context'),
+    deadlineSeconds: body.deadline_seconds ?? undefined,
+    priority: body.priority ?? undefined,
+    detail: body.context?.detail ?? undefined,
+    body,
+    requestId,
+  };
+}
+
+export function encodeSubmitted({ taskId, state }: Submitted): SubmitAnswer {
+  const self = taskPath(taskId);
+  return {
+    task_id: taskId,
+    status: statusOf(state),
+    state,
+    links: {
+      self,
+      events: `${self}/events`,
+      wait: `${self}/wait`,
+      cancel: `${self}/cancel`,
+      artifacts: `${self}/artifacts`,
+    },
+  };
+}
+
+/** Ids of tasks hold nothing that a path would have to escape. */
+export function taskPath(taskId: string): string {
+  return `/v1/tasks/${taskId}`;
+}
+
+/** What is known and refused until it is built; `path` names it. */
+export function notAvailable(path: string, what: string): DomainError {
+  const message = 'is not available yet';
+  return new DomainError('not_available', `${what} ${message}.`, {
+    faults: [{ path, code: 'not_available', message }],
+  });
+}
+
+function raw(document: JsonDocument<SubmitBody>, field: 'input' | 'context'): RawJson {
+  return { text: document.textOf(field)!, value: document.value[field] };
+}
+
+function refusePlanned(body: SubmitBody, headers: IncomingHttpHeaders): void {
+  for (const field of PLANNED_FIELDS) if (body[field] != null) throw notAvailable(`/${field}`, field);
+  for (const field of PLANNED_CONTEXT)
+    if (body.context?.[field] != null) throw notAvailable(`/context/${field}`, `context.${field}`);
+  if (body.mode === 'sync') throw notAvailable('/mode', 'mode "sync"');
+  if (headers['x-api-mode'] === 'sync') throw notAvailable('header.x-api-mode', 'mode "sync"');
+  const part = Array.isArray(body.input)
+    ? (body.input as { type: string }[]).findIndex(({ type }) => type !== 'text')
+    : -1;
+  if (part >= 0) throw notAvailable(`/input/${part}`, 'A part other than text');
+}
+
+function checkHeaders(headers: IncomingHttpHeaders): Fault[] {
+  const faults: Fault[] = [];
+  const { 'idempotency-key': key, 'x-api-mode': mode } = headers;
+  if (key !== undefined && !IDEMPOTENCY_KEY.test(String(key))) {
+    faults.push({
+      path: 'header.idempotency-key',
+      code: 'matches',
+      message: 'must be 1 to 255 visible ASCII characters',
+    });
+  }
+  if (mode !== undefined && mode !== 'sync' && mode !== 'async') {
+    faults.push({ path: 'header.x-api-mode', code: 'is_in', message: 'must be async or sync' });
+  }
+  return faults;
+}
+
+function checkInput(input: unknown): Fault[] {
+  if (typeof input !== 'string' && typeof input !== 'object') {
+    return [{ path: '/input', code: 'is_input', message: 'must be a string, an object or an array of parts' }];
+  }
+  if (!Array.isArray(input)) return [];
+  if (input.length === 0) return [{ path: '/input', code: 'array_not_empty', message: 'must have at least one part' }];
+  return input.flatMap((part: unknown, index) => checkPart(part, `/input/${index}`));
+}
+
+function checkPart(part: unknown, path: string): Fault[] {
+  if (typeof part !== 'object' || part === null || Array.isArray(part))
+    return [{ path, code: 'is_object', message: 'must be a part' }];
+  const { type, text } = part as { type?: unknown; text?: unknown };
+  if (!(INPUT_MODES as readonly unknown[]).includes(type)) {
+    return [{ path: `${path}/type`, code: 'is_in', message: `must be one of ${INPUT_MODES.join(', ')}` }];
+  }
+  if (type === 'text' && typeof text !== 'string')
+    return [{ path: `${path}/text`, code: 'is_string', message: 'must be a string' }];
+  return [];
+}

@@ -1,0 +1,134 @@
+import { Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { ApiHeader, ApiOkResponse, ApiOperation, ApiProduces, ApiResponse, ApiTags } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import type { Caller } from '../core/caller.js';
+import { StreamsService } from '../core/streams.service.js';
+import { SubmissionsService } from '../core/submissions.service.js';
+import { TasksService } from '../core/tasks.service.js';
+import { closedSignal, negotiate, requestIdOf, sendJson } from '../http/exchange.js';
+import { JsonDocument } from '../http/json-document.js';
+import { JsonBody } from '../http/json-body.decorator.js';
+import { QueryPipe } from '../http/query.pipe.js';
+import { CurrentCaller, Scopes } from '../http/scopes.decorator.js';
+import { EventStreams } from '../http/sse.js';
+import { StepsAnswer, SubmitAnswer, TaskAnswer, TasksAnswer, WaitAnswer } from './answer.dto.js';
+import { ListTasksQuery, PageQuery, WaitQuery } from './query.dto.js';
+import { CancelBody, SubmitBody } from './submit.dto.js';
+import { decodeSubmit, encodeSubmitted, taskPath } from './submit.mapping.js';
+import { decodeFilter, decodePage, encodeSteps, encodeTask, encodeTasks, etagOf } from './tasks.mapping.js';
+
+const DEFAULT_WAIT_SECONDS = 60;
+
+@ApiTags('tasks')
+@Controller('v1/tasks')
+export class TasksController {
+  constructor(
+    private readonly submissions: SubmissionsService,
+    private readonly tasks: TasksService,
+    private readonly logs: StreamsService,
+    private readonly streams: EventStreams,
+  ) {}
+
+  @ApiOperation({ summary: 'Submit a task; asked for `text/event-stream` it answers with its events.' })
+  @ApiHeader({
+    name: 'Idempotency-Key',
+    description: 'Of your request; 1 to 255 visible ASCII characters.',
+    required: false,
+  })
+  @ApiHeader({ name: 'X-API-Mode', description: '`sync` is not available yet.', required: false })
+  @ApiProduces('application/json', 'text/event-stream')
+  @ApiResponse({ status: 202, type: SubmitAnswer, headers: { Location: { schema: { type: 'string' } } } })
+  @Scopes('tasks:submit')
+  @Post()
+  async submit(
+    @JsonBody(SubmitBody) body: JsonDocument<SubmitBody>,
+    @CurrentCaller() caller: Caller,
+    @Req() request: Request,
+    @Res() response: Response,
+  ): Promise<void> {
+    const type = negotiate(request, ['application/json', 'text/event-stream']);
+    const decoded = decodeSubmit(body, request.headers, requestIdOf(response));
+    if (type === 'application/json') {
+      const submitted = await this.submissions.submit(caller, decoded);
+      response.setHeader('Location', taskPath(submitted.taskId));
+      return sendJson(response, 202, JSON.stringify(encodeSubmitted(submitted)));
+    }
+    await this.streams.serve(request, response, async () => {
+      const submitted = await this.submissions.submit(caller, decoded);
+      response.setHeader('Location', taskPath(submitted.taskId));
+      return this.logs.openSubmitted(submitted, {});
+    });
+  }
+
+  @ApiOperation({ summary: 'List tasks, newest first.' })
+  @ApiOkResponse({ type: TasksAnswer })
+  @Scopes('tasks:read')
+  @Get()
+  async list(@Query(QueryPipe) query: ListTasksQuery, @CurrentCaller() caller: Caller): Promise<TasksAnswer> {
+    return encodeTasks(await this.tasks.list(caller, decodeFilter(query), decodePage(query)));
+  }
+
+  @ApiOperation({ summary: 'Where a task stands.' })
+  @ApiHeader({ name: 'If-None-Match', required: false })
+  @ApiOkResponse({ type: TaskAnswer, headers: { ETag: { schema: { type: 'string' } } } })
+  @Scopes('tasks:read')
+  @Get(':id')
+  async snapshot(
+    @Param('id') id: string,
+    @CurrentCaller() caller: Caller,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<TaskAnswer | undefined> {
+    const task = await this.tasks.snapshot(caller, id);
+    response.setHeader('ETag', etagOf(task));
+    if (request.headers['if-none-match'] !== etagOf(task)) return encodeTask(task);
+    response.status(304);
+    return undefined;
+  }
+
+  @ApiOperation({ summary: 'Wait until a task has ended or waits for somebody.' })
+  @ApiOkResponse({ type: WaitAnswer, headers: { ETag: { schema: { type: 'string' } } } })
+  @Scopes('tasks:read')
+  @Get(':id/wait')
+  async wait(
+    @Param('id') id: string,
+    @Query(QueryPipe) { timeout_seconds = DEFAULT_WAIT_SECONDS }: WaitQuery,
+    @CurrentCaller() caller: Caller,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<WaitAnswer> {
+    const options = { timeoutMs: timeout_seconds * 1000, signal: closedSignal(response) };
+    const { task, timedOut } = await this.tasks.wait(caller, id, options);
+    response.setHeader('ETag', etagOf(task));
+    return { ...encodeTask(task), timed_out: timedOut };
+  }
+
+  @ApiOperation({ summary: 'Ask a task to stop; `task.cancelled` confirms it.' })
+  @ApiResponse({ status: 202, type: TaskAnswer })
+  @ApiOkResponse({ type: TaskAnswer, description: 'It had ended already.' })
+  @Scopes('tasks:cancel')
+  @HttpCode(202)
+  @Post(':id/cancel')
+  async cancel(
+    @Param('id') id: string,
+    @JsonBody(CancelBody, { isOptional: true }) { value: body }: JsonDocument<CancelBody>,
+    @CurrentCaller() caller: Caller,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<TaskAnswer> {
+    const request = { reason: body.reason ?? undefined, requestId: requestIdOf(response) };
+    const { task, accepted } = await this.tasks.cancel(caller, id, request);
+    response.status(accepted ? 202 : 200);
+    return encodeTask(task);
+  }
+
+  @ApiOperation({ summary: 'The steps of a task, oldest first.' })
+  @ApiOkResponse({ type: StepsAnswer })
+  @Scopes('tasks:read')
+  @Get(':id/steps')
+  async steps(
+    @Param('id') id: string,
+    @Query(QueryPipe) query: PageQuery,
+    @CurrentCaller() caller: Caller,
+  ): Promise<StepsAnswer> {
+    return encodeSteps(await this.tasks.steps(caller, id, decodePage(query)));
+  }
+}
