@@ -1,7 +1,7 @@
 // Runs one of the built programs to its end.
 import { spawn } from 'node:child_process';
 import path from 'node:path';
-import { plain } from './services.mjs';
+import { lastLines } from './services.mjs';
 import { UserError } from './terminal.mjs';
 
 const root = path.resolve(import.meta.dirname, '..');
@@ -22,8 +22,7 @@ export function runEntry(entry, args, env) {
     child.once('error', reject);
     child.once('close', (code) => {
       if (code === 0) return resolve(printed.trim());
-      const lines = (complaints.trim() || printed.trim()).split('\n').slice(-5);
-      reject(new UserError(lines.map(plain).join('\n')));
+      reject(new UserError(lastLines(complaints.trim() || printed)));
     });
   });
 }

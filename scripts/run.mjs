@@ -1,5 +1,6 @@
 // `npm run gateway | runtime | migrate`: one process alone, against the services its environment names.
 import './node-version.mjs';
+import './npm-watch.mjs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { MIGRATE } from './entry.mjs';

@@ -27,7 +27,7 @@ export function startService(service) {
 }
 
 /** A line of a log as people read it. */
-export function plain(line) {
+function plain(line) {
   try {
     const { msg, err } = JSON.parse(line);
     return [msg, err?.message].filter(Boolean).join(': ');
@@ -36,10 +36,16 @@ export function plain(line) {
   }
 }
 
-/** The end of the service's log as people read it. */
-export function lastWords({ log }) {
-  const lines = existsSync(log) ? readFileSync(log, 'utf8').trimEnd().split('\n') : [];
+const NOISE = /^(\s+at |\s*[{}^]+\s*$|\s*$|Node\.js v|file:\/\/)/;
+
+/** The last lines a program has written, without the frames of a stack. */
+export function lastLines(text) {
+  const lines = text.split('\n').filter((line) => !NOISE.test(line));
   return lines.slice(-5).map(plain).join('\n');
+}
+
+export function lastWords({ log }) {
+  return existsSync(log) ? lastLines(readFileSync(log, 'utf8')) : '';
 }
 
 async function isReady({ healthUrl }) {

@@ -1,6 +1,7 @@
 // `npm start`: from a fresh clone to a running gateway and runtime; Ctrl-C ends all of it. Imports nothing but Node and
 // its neighbours until the packages are installed.
 import './node-version.mjs';
+import './npm-watch.mjs';
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { clearEarlierStart, forgetStart, noteStart } from './earlier-start.mjs';
