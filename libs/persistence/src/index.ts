@@ -1,6 +1,8 @@
 export { Database } from './database.js';
 export type { PoolOptions, Statement } from './database.js';
 export { openDataSource } from './data-source.js';
+export { ThreadLeaseKeeper } from './lease/thread-lease-keeper.js';
+export type { LeaseOptions } from './lease/thread-lease-keeper.js';
 export { migrate, pendingMigrations } from './migrate.js';
 export type { MigrateOptions } from './migrate.js';
 export { PgAgentStore } from './stores/pg-agent-store.js';

@@ -65,9 +65,10 @@ export class LiveRuns {
     const { taskKey } = claimed.claim;
     // A later run of the task means that the earlier one is lost, whether it knows or not.
     this.runs.get(taskKey)?.stop('lost', 0);
+    this.ports.leases.hold(claimed.claim);
+    // After the hold: only a renewal asked for later is sure to have been for this run too.
     const run = new LiveRun(claimed, performance.now());
     this.runs.set(taskKey, run);
-    this.ports.leases.hold(claimed.claim);
     return run;
   }
 

@@ -1,0 +1,121 @@
+import type { CancelledRun, EventBody, HeldRun, TaskKey } from '#lib/domain';
+import { newEventId } from '#lib/platform';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parentPort, workerData } from 'node:worker_threads';
+import { Database } from '../database.js';
+import { PgEventLog } from '../stores/pg-event-log.js';
+import { LeaseBoard } from './lease.board.js';
+import { BEAT, RENEW } from './lease.statements.js';
+
+/** What the main loop starts this thread with. */
+export interface LeaseThreadData {
+  readonly databaseUrl: string;
+  readonly runtimeId: string;
+  readonly leaseMs: number;
+  readonly heartbeatMs: number;
+  readonly maxBlockedMs: number;
+  readonly memory: SharedArrayBuffer;
+}
+
+/** What this thread tells the main loop. */
+export interface LeaseNews {
+  readonly lost: readonly HeldRun[];
+  readonly cancelled: readonly CancelledRun[];
+  /** Why a renewal did not work; the next one follows soon. */
+  readonly problem?: string;
+}
+
+interface RenewedRow {
+  readonly task_key: TaskKey;
+  readonly run_no: number;
+  readonly cancelled_ms: number | null;
+}
+
+const port = parentPort!;
+const data = workerData as LeaseThreadData;
+const board = new LeaseBoard(data.memory);
+const database = new Database({ databaseUrl: data.databaseUrl, max: 1, name: `lease ${data.runtimeId}` });
+const log = new PgEventLog(database, database);
+const intervalMs = data.leaseMs / 3;
+const closing = new AbortController();
+let beatenAtMs = performance.now();
+let seen = { ticks: board.ticks(), atMs: performance.now() };
+let isStallSaid = false;
+
+port.once('message', () => closing.abort());
+await renewals();
+await database.close();
+port.close();
+
+async function renewals(): Promise<void> {
+  while (!closing.signal.aborted) {
+    let problem: string | undefined;
+    try {
+      await watch();
+      await renew();
+    } catch (error) {
+      problem = String(error);
+      port.postMessage({ lost: [], cancelled: [], problem } satisfies LeaseNews);
+    }
+    await delay(problem === undefined ? intervalMs : intervalMs / 5, undefined, { signal: closing.signal }).catch(
+      () => undefined,
+    );
+  }
+}
+
+async function renew(): Promise<void> {
+  // Taken first: a run that is put on the board after this is not counted as renewed.
+  const askedAtNs = process.hrtime.bigint();
+  const runs = board.runs();
+  if (runs.length > 0) {
+    const rows = await database.query<RenewedRow>(RENEW, [
+      runs.map(({ taskKey }) => taskKey),
+      runs.map(({ runNo }) => runNo),
+      data.runtimeId,
+      Math.round(data.leaseMs),
+    ]);
+    tell(runs, rows);
+    await beat(rows);
+  }
+  board.renewedAtNs = askedAtNs;
+}
+
+function tell(runs: readonly HeldRun[], rows: readonly RenewedRow[]): void {
+  const renewed = new Set(rows.map((row) => row.task_key));
+  const lost = runs.filter(({ taskKey }) => !renewed.has(taskKey));
+  const cancelled = rows.flatMap((row) =>
+    row.cancelled_ms === null ? [] : [{ taskKey: row.task_key, runNo: row.run_no, elapsedMs: row.cancelled_ms }],
+  );
+  if (lost.length > 0 || cancelled.length > 0) port.postMessage({ lost, cancelled } satisfies LeaseNews);
+}
+
+async function beat(rows: readonly RenewedRow[]): Promise<void> {
+  if (performance.now() - beatenAtMs < data.heartbeatMs) return;
+  beatenAtMs = performance.now();
+  await database.query(BEAT, [rows.map((row) => row.task_key)]);
+}
+
+/** A main loop that has not turned for two renewals is blocked: said once in the log, and not borne for ever. */
+async function watch(): Promise<void> {
+  const ticks = board.ticks();
+  const nowMs = performance.now();
+  if (ticks !== seen.ticks) {
+    seen = { ticks, atMs: nowMs };
+    isStallSaid = false;
+    return;
+  }
+  const blockedMs = nowMs - seen.atMs;
+  // A hung process would keep its runs for ever. Nothing in it can be asked to end any more.
+  if (blockedMs >= data.maxBlockedMs) process.kill(process.pid, 'SIGKILL');
+  if (blockedMs < 2 * intervalMs || isStallSaid) return;
+  const body: EventBody = { type: 'task.stalled', payload: { reason: 'blocked' } };
+  const json = JSON.stringify(body.payload);
+  await log.append(
+    board.runs().map(({ taskKey, runNo }) => ({
+      taskKey,
+      guard: { kind: 'control', from: ['running'], runOpen: true, runNo },
+      events: [{ eventId: newEventId(), body, json }],
+    })),
+  );
+  isStallSaid = true;
+}
