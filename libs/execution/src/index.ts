@@ -13,3 +13,7 @@ export { RunRecorder } from './run.recorder.js';
 export type { RecorderListener, RecorderPorts } from './run.recorder.js';
 export { RunCursor } from './write-queue.js';
 export type { Write, WriteOutcome } from './write-queue.js';
+export { SweepLoop } from './sweeps/sweep.loop.js';
+export type { Sweep } from './sweeps/sweep.loop.js';
+export { createSweeps } from './sweeps/sweeps.js';
+export type { SweepsOptions, SweepsPorts } from './sweeps/sweeps.js';

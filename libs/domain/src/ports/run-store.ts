@@ -82,6 +82,7 @@ export interface LostRun {
 /** A task whose time is up. */
 export interface DueTask {
   readonly taskKey: TaskKey;
+  readonly taskId: TaskId;
   readonly state: 'queued' | 'running' | 'waiting_for_input';
   readonly runNo: number;
   readonly runOpen: boolean;

@@ -40,7 +40,7 @@ locked as (
 moved as (
   update task_heads h set
     last_seq = h.last_seq + l.n,
-    last_at = greatest(h.last_at, l.now_at),
+    last_at = case when l.n = 0 then h.last_at else greatest(h.last_at, l.now_at) end,
     progress_at = case when l.progressed then greatest(h.last_at, l.now_at) else h.progress_at end,
     state = coalesce(l.state, h.state),
     run_open = h.run_open and not l.closes,

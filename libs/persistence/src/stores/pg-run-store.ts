@@ -70,6 +70,7 @@ export class PgRunStore extends RunStore {
     const rows = await this.database.query<DueRow>(OVERDUE, [limit]);
     return rows.map((row) => ({
       taskKey: row.task_key,
+      taskId: row.task_id,
       state: row.state,
       runNo: row.run_no,
       runOpen: row.run_open,
@@ -103,7 +104,7 @@ where h.run_open and h.lease_until < clock_timestamp() limit $1`,
 const OVERDUE: Statement = {
   name: 'run-store.overdue',
   text: `
-select h.task_key, h.state, h.run_no, h.run_open, h.runtime_id
+select h.task_key, t.task_id, h.state, h.run_no, h.run_open, h.runtime_id
 from tasks t join task_heads h using (task_key)
 where t.finished_at is null and t.deadline_at <= clock_timestamp() order by t.deadline_at limit $1`,
 };
@@ -126,6 +127,7 @@ interface LostRow extends JobRow {
 
 interface DueRow {
   readonly task_key: TaskKey;
+  readonly task_id: TaskId;
   readonly state: DueTask['state'];
   readonly run_no: number;
   readonly run_open: boolean;
