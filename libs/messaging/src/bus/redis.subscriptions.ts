@@ -1,0 +1,129 @@
+import type { Logger, Unsubscribe } from '#lib/domain';
+import { Batcher } from '#lib/platform';
+import type { Redis } from 'ioredis';
+import { createCommandClient } from '../redis.client.js';
+import { inspectRedis } from '../redis.health.js';
+import { TroubleLog } from '../trouble.log.js';
+
+/** A channel nobody listens to any more is kept a while: a client that reconnects finds it in force. */
+const LINGER_MS = 2_000;
+const SWEEP_MS = 500;
+/** A connection that died without a word is noticed by the answer to this that does not come. */
+const PING_MS = 10_000;
+const MAX_BATCH = 1_000;
+
+interface Channel {
+  holders: number;
+  /** Resolves when the server has confirmed the channel, or cannot for now. */
+  readonly inForce: Promise<void>;
+}
+
+export interface SubscriptionsOptions {
+  readonly url: string;
+  readonly logger: Logger;
+  readonly onMessage: (channel: string, message: string) => void;
+  /** The connection was lost; all channels are in force again. */
+  readonly onReconnect: () => void;
+}
+
+/** The channels this process holds at Redis, on one connection: counted, kept a while, taken up again after a loss. */
+export class RedisSubscriptions {
+  private readonly redis: Redis;
+  private readonly trouble: TroubleLog;
+  private readonly channels = new Map<string, Channel>();
+  private readonly idleSinceMs = new Map<string, number>();
+  private readonly requests: Batcher<string, void>;
+  private readonly timers: NodeJS.Timeout[];
+  /** Undefined while there is no connection. */
+  private sharded: boolean | undefined;
+  private lost = false;
+  private settleFirst: () => void = () => undefined;
+  /** The first attempt to connect has ended. Later ones are not waited for: the reconnect notice covers them. */
+  private readonly first = new Promise<void>((resolve) => (this.settleFirst = resolve));
+
+  constructor(private readonly options: SubscriptionsOptions) {
+    this.trouble = new TroubleLog(options.logger, 'The bus subscriber has trouble');
+    this.requests = new Batcher((names) => this.subscribe(names), MAX_BATCH);
+    this.redis = createCommandClient(options.url, 'swy:subscriber');
+    this.redis.on('error', this.trouble.report);
+    this.redis.on('ready', () => void this.attach().catch(this.trouble.report));
+    this.redis.on('close', () => this.detach());
+    this.redis.on('message', options.onMessage);
+    this.redis.on('smessage', options.onMessage);
+    this.timers = [
+      setInterval(() => this.sweep(), SWEEP_MS).unref(),
+      setInterval(() => void this.redis.ping().catch(() => undefined), PING_MS).unref(),
+    ];
+  }
+
+  /** Resolves when the channel is in force; without a connection at once, and the reconnect notice follows. */
+  async acquire(name: string): Promise<Unsubscribe> {
+    let channel = this.channels.get(name);
+    if (channel === undefined) {
+      channel = { holders: 0, inForce: this.request(name) };
+      this.channels.set(name, channel);
+    }
+    channel.holders += 1;
+    this.idleSinceMs.delete(name);
+    await channel.inForce;
+    return this.releaseOnce(name, channel);
+  }
+
+  close(): void {
+    for (const timer of this.timers) clearInterval(timer);
+    this.redis.disconnect();
+    this.settleFirst();
+  }
+
+  private releaseOnce(name: string, channel: Channel): Unsubscribe {
+    let held = true;
+    return () => {
+      if (!held) return;
+      held = false;
+      channel.holders -= 1;
+      if (channel.holders === 0) this.idleSinceMs.set(name, performance.now());
+    };
+  }
+
+  private async request(name: string): Promise<void> {
+    await this.first;
+    // A loss meanwhile is not the subscriber's failure: the channel is taken up again with the connection.
+    if (this.sharded !== undefined) await this.requests.add(name).catch(this.trouble.report);
+  }
+
+  private async subscribe(names: readonly string[]): Promise<void[]> {
+    await (this.sharded ? this.redis.ssubscribe(...names) : this.redis.subscribe(...names));
+    return [];
+  }
+
+  private async attach(): Promise<void> {
+    const { sharded } = await inspectRedis(this.redis);
+    // From here on new channels ask for themselves; those known by now are taken up below.
+    this.sharded = sharded;
+    const known = [...this.channels.keys()];
+    await Promise.all(known.map((name) => this.requests.add(name)));
+    this.settleFirst();
+    if (this.lost) this.options.onReconnect();
+    this.lost = false;
+  }
+
+  private detach(): void {
+    if (this.sharded !== undefined) this.lost = true;
+    this.sharded = undefined;
+    this.settleFirst();
+  }
+
+  private sweep(): void {
+    const before = performance.now() - LINGER_MS;
+    const names: string[] = [];
+    for (const [name, sinceMs] of this.idleSinceMs) if (sinceMs <= before) names.push(name);
+    if (names.length === 0) return;
+    for (const name of names) {
+      this.idleSinceMs.delete(name);
+      this.channels.delete(name);
+    }
+    if (this.sharded === undefined) return;
+    const done = this.sharded ? this.redis.sunsubscribe(...names) : this.redis.unsubscribe(...names);
+    done.catch(this.trouble.report);
+  }
+}

@@ -1,0 +1,85 @@
+import { type EventBus, type Logger, type RunQueue } from '#lib/domain';
+import { once } from 'node:events';
+import { PostgresBus } from './bus/postgres.bus.js';
+import { RedisBus } from './bus/redis.bus.js';
+import { createPostgresBackends, createRedisBackends, type QueueBackends } from './queue/bullmq.backend.js';
+import { BullMqQueue } from './queue/bullmq.queue.js';
+import { createCommandClient } from './redis.client.js';
+import { inspectRedis, type RedisTraits } from './redis.health.js';
+import { TroubleLog } from './trouble.log.js';
+import { within } from './within.js';
+
+export interface MessagingConfig {
+  readonly databaseUrl: string;
+  /** Absent: queue and bus live in PostgreSQL. */
+  readonly redisUrl?: string | undefined;
+  /** Start of every Redis key and channel; several installations may share a server. */
+  readonly redisPrefix?: string | undefined;
+  readonly logger: Logger;
+}
+
+export interface Messaging {
+  readonly queue: RunQueue;
+  readonly bus: EventBus;
+  /** Consumers, queue, bus and their connections. */
+  close(): Promise<void>;
+}
+
+/** A Redis that is away must not keep a gateway from starting: submits go to the outbox meanwhile. */
+const START_MS = 3_000;
+
+/**
+ * The queue and the bus over the backing services the configuration names.
+ * @throws Error when Redis may evict keys, or the queue's tables are missing or too new.
+ */
+export function createMessaging(config: MessagingConfig): Promise<Messaging> {
+  return config.redisUrl === undefined ? overPostgres(config) : overRedis(config, config.redisUrl);
+}
+
+async function overPostgres({ databaseUrl, logger }: MessagingConfig): Promise<Messaging> {
+  const backends = createPostgresBackends(databaseUrl);
+  const queue = new BullMqQueue(backends, logger);
+  try {
+    await backends.producer.waitUntilReady();
+  } catch (error) {
+    await queue.close();
+    throw error;
+  }
+  return assemble(queue, new PostgresBus({ databaseUrl, logger }));
+}
+
+async function overRedis({ logger, redisPrefix: prefix = 'swy' }: MessagingConfig, url: string): Promise<Messaging> {
+  const commands = createCommandClient(url, 'swy:commands');
+  const trouble = new TroubleLog(logger, 'The Redis connection has trouble');
+  let traits: RedisTraits | undefined;
+  commands.on('error', trouble.report);
+  const inspect = async (): Promise<void> => {
+    traits = await inspectRedis(commands);
+    if (traits.problem !== undefined) logger.error(traits.problem);
+  };
+  try {
+    await within(START_MS, once(commands, 'ready').then(inspect));
+  } catch (error) {
+    logger.warn('Redis does not answer; starting without it', { reason: (error as Error).message });
+  }
+  if (traits?.problem !== undefined) {
+    commands.disconnect();
+    throw new Error(traits.problem);
+  }
+  // Another server may answer after a loss.
+  commands.on('ready', () => void inspect().catch(trouble.report));
+  const backends: QueueBackends = createRedisBackends({ url, commands, prefix });
+  const bus = new RedisBus({ url, commands, prefix, logger, traits: () => traits });
+  return assemble(new BullMqQueue(backends, logger), bus, () => commands.disconnect());
+}
+
+function assemble(queue: RunQueue, bus: EventBus, after: () => void = () => undefined): Messaging {
+  return {
+    queue,
+    bus,
+    close: async () => {
+      await Promise.all([queue.close(), bus.close()]);
+      after();
+    },
+  };
+}
