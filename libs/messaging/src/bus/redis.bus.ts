@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import { inOneWrite } from '../redis.client.js';
 import type { RedisTraits } from '../redis.health.js';
 import { TroubleLog } from '../trouble.log.js';
+import { within } from '../within.js';
 import { decodeTaskMessage, encodeLive, encodeNews, type TaskMessage } from './frames.codec.js';
 import { RedisSubscriptions } from './redis.subscriptions.js';
 import { Registry } from './registry.js';
@@ -16,7 +17,11 @@ export interface RedisBusOptions {
   readonly logger: Logger;
 }
 
+type Message = readonly [channel: string, text: string];
+
 const RECONNECT = 'reconnect';
+/** Whoever publishes is on its way to the next events: a server that hangs must not hold it up. */
+const PUBLISH_MS = 1_000;
 
 /** Redis pub/sub, a channel per task. */
 export class RedisBus extends EventBus {
@@ -89,19 +94,18 @@ export class RedisBus extends EventBus {
     };
   }
 
-  private async send(messages: readonly (readonly [channel: string, text: string])[]): Promise<void> {
+  private async send(messages: readonly Message[]): Promise<void> {
     if (this.closed) throw new Error('The bus is closed.');
     const { commands, traits } = this.options;
     const sharded = traits()?.sharded;
     // Dropped: the tail check of whoever listens finds it in the log.
     if (commands.status !== 'ready' || sharded === undefined) return;
-    await inOneWrite(commands, () =>
-      Promise.all(
-        messages.map(([channel, text]) =>
-          (sharded ? commands.spublish(channel, text) : commands.publish(channel, text)).catch(this.trouble.report),
-        ),
-      ),
-    );
+    const publish = ([channel, text]: Message): Promise<unknown> =>
+      sharded ? commands.spublish(channel, text) : commands.publish(channel, text);
+    await within(
+      PUBLISH_MS,
+      inOneWrite(commands, () => Promise.all(messages.map(publish))),
+    ).catch(this.trouble.report);
   }
 
   private onMessage(channel: string, text: string): void {

@@ -8,8 +8,6 @@ import { TroubleLog } from '../trouble.log.js';
 /** A channel nobody listens to any more is kept a while: a client that reconnects finds it in force. */
 const LINGER_MS = 2_000;
 const SWEEP_MS = 500;
-/** A connection that died without a word is noticed by the answer to this that does not come. */
-const PING_MS = 10_000;
 const MAX_BATCH = 1_000;
 
 interface Channel {
@@ -33,7 +31,7 @@ export class RedisSubscriptions {
   private readonly channels = new Map<string, Channel>();
   private readonly idleSinceMs = new Map<string, number>();
   private readonly requests: Batcher<string, void>;
-  private readonly timers: NodeJS.Timeout[];
+  private readonly sweeping: NodeJS.Timeout;
   /** Undefined while there is no connection. */
   private sharded: boolean | undefined;
   private lost = false;
@@ -50,10 +48,7 @@ export class RedisSubscriptions {
     this.redis.on('close', () => this.detach());
     this.redis.on('message', options.onMessage);
     this.redis.on('smessage', options.onMessage);
-    this.timers = [
-      setInterval(() => this.sweep(), SWEEP_MS).unref(),
-      setInterval(() => void this.redis.ping().catch(() => undefined), PING_MS).unref(),
-    ];
+    this.sweeping = setInterval(() => this.sweep(), SWEEP_MS).unref();
   }
 
   /** Resolves when the channel is in force; without a connection at once, and the reconnect notice follows. */
@@ -70,7 +65,7 @@ export class RedisSubscriptions {
   }
 
   close(): void {
-    for (const timer of this.timers) clearInterval(timer);
+    clearInterval(this.sweeping);
     this.redis.disconnect();
     this.settleFirst();
   }
