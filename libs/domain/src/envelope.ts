@@ -30,6 +30,13 @@ export function encodeFrame(taskId: TaskId, event: StoredEvent): Frame {
   return { seq: event.seq, type: event.type, text };
 }
 
+const DATA = '\ndata: ';
+
+/** The envelope inside a frame. */
+export function envelopeOf({ text }: Frame): string {
+  return text.slice(text.indexOf(DATA) + DATA.length, -2);
+}
+
 /** A frame ready for the socket. `seq` is 0 for a live-only event (heartbeat), which has no id and no replay. */
 export interface Frame {
   readonly seq: number;

@@ -16,6 +16,7 @@ export {
   encodeEnvelope,
   encodeFrame,
   encodeHeartbeat,
+  envelopeOf,
   isShownAt,
   parseDetail,
 } from './envelope.js';

@@ -1,6 +1,21 @@
-import type { TaskState } from '#lib/domain';
+import {
+  DETAILS,
+  DomainError,
+  envelopeOf,
+  type EventLog,
+  isEventId,
+  isTerminal,
+  parseDetail,
+  type TaskKey,
+  type TaskState,
+} from '#lib/domain';
 import type { Caller } from './caller.js';
+import { type FrameFilter, FrameTextStream, isShown } from './frame-texts.js';
+import type { SeenTask, StreamHub } from './stream-hub.js';
 import type { Submitted } from './submissions.service.js';
+import type { FeedReader, Frames } from './task-feed.js';
+import type { TasksService } from './tasks.service.js';
+import { within } from './within.js';
 
 /** Where a reader stands, as it said it: a seq or the id of an event of the task, exclusive. */
 export interface CursorText {
@@ -41,11 +56,116 @@ export interface EventPage {
  */
 export type FrameTexts = AsyncIterableIterator<string>;
 
+const SEQ = /^\d{1,15}$/;
+/** Largest seq the log can hold; a cursor beyond it means the same. */
+const MAX_SEQ = 2_147_483_647;
+
 /** The event logs of tasks, as pages and as live streams. */
-export abstract class StreamsService {
+export class StreamsService {
+  constructor(
+    private readonly tasks: Pick<TasksService, 'snapshot'>,
+    private readonly hub: StreamHub,
+    private readonly log: EventLog,
+  ) {}
+
   /** Resolves when the stream is in force; what may fail with a status has been done. */
-  abstract open(caller: Caller, taskId: string, view: EventView): Promise<FrameTexts>;
+  async open(caller: Caller, taskId: string, view: EventView): Promise<FrameTexts> {
+    const { task, afterSeq } = await this.find(caller, taskId, view.cursor);
+    return new FrameTextStream(await this.hub.open(task, afterSeq), filterOf(view));
+  }
+
   /** The stream of a task this caller has just submitted, from its first event; asks nobody again whose it is. */
-  abstract openSubmitted(submitted: Submitted, view: Omit<EventView, 'cursor'>): Promise<FrameTexts>;
-  abstract page(caller: Caller, taskId: string, view: PageView): Promise<EventPage>;
+  async openSubmitted(submitted: Submitted, view: Omit<EventView, 'cursor'>): Promise<FrameTexts> {
+    const task = { ...submitted, isEnded: isTerminal(submitted.state) };
+    return new FrameTextStream(await this.hub.open(task, 0), filterOf(view));
+  }
+
+  async page(caller: Caller, taskId: string, view: PageView): Promise<EventPage> {
+    const { task, afterSeq } = await this.find(caller, taskId, view.cursor);
+    const found = await this.collect(task, afterSeq, view);
+    const tail = (await this.log.tails([task.taskKey])).get(task.taskKey);
+    if (!tail) throw new DomainError('not_found', 'There is no such task.');
+    return { ...found, hasMore: found.nextSeq < tail.lastSeq, state: tail.state };
+  }
+
+  private async find(
+    caller: Caller,
+    taskId: string,
+    cursor: CursorText | undefined,
+  ): Promise<{ readonly task: SeenTask; readonly afterSeq: number }> {
+    const { taskKey, taskId: id, lastSeq, state } = await this.tasks.snapshot(caller, taskId);
+    const afterSeq = cursor === undefined ? 0 : await this.seqOf(taskKey, cursor);
+    return { task: { taskKey, taskId: id, lastSeq, isEnded: isTerminal(state) }, afterSeq };
+  }
+
+  private async seqOf(taskKey: TaskKey, cursor: CursorText): Promise<number> {
+    const { text } = cursor;
+    if (SEQ.test(text)) return Math.min(Number(text), MAX_SEQ);
+    const seq = isEventId(text) ? await this.log.seqOf(taskKey, text) : undefined;
+    if (seq !== undefined) return seq;
+    const message = 'must be the seq or the id of an event of this task';
+    const faults = [{ path: cursor.source, code: 'invalid_cursor', message }];
+    throw new DomainError('invalid_request', `${cursor.source}: ${message}.`, { faults });
+  }
+
+  /** Reads on until there is something to show, the log ends, or the time is over. */
+  private async collect(
+    task: SeenTask,
+    afterSeq: number,
+    view: PageView,
+  ): Promise<Pick<EventPage, 'events' | 'nextSeq'>> {
+    if (view.waitMs === 0 || task.isEnded) return this.collectStored(task, afterSeq, view);
+    const reader = await this.hub.open(task, afterSeq);
+    try {
+      return await this.collectLive(reader, afterSeq, view);
+    } finally {
+      await reader.return();
+    }
+  }
+
+  private async collectStored(
+    task: SeenTask,
+    afterSeq: number,
+    view: PageView,
+  ): Promise<Pick<EventPage, 'events' | 'nextSeq'>> {
+    let page = cut([], afterSeq, view);
+    while (page.events.length === 0 && page.nextSeq < task.lastSeq) {
+      const { frames } = await this.hub.pages.read(task, page.nextSeq, performance.now());
+      if (frames.length === 0) break;
+      page = cut(frames, page.nextSeq, view);
+    }
+    return page;
+  }
+
+  private async collectLive(
+    reader: FeedReader,
+    afterSeq: number,
+    view: PageView,
+  ): Promise<Pick<EventPage, 'events' | 'nextSeq'>> {
+    const deadlineMs = performance.now() + view.waitMs;
+    let page = cut([], afterSeq, view);
+    while (page.events.length === 0) {
+      const next = await within(reader.next(), deadlineMs - performance.now(), view.signal);
+      if (!next || next.done) break;
+      page = cut(next.value, page.nextSeq, view);
+    }
+    return page;
+  }
+}
+
+function filterOf({ detail, types }: EventView): FrameFilter {
+  const level = detail === undefined ? undefined : parseDetail(detail);
+  return {
+    // The fullest level hides nothing.
+    ...(level === undefined || level === DETAILS.at(-1) ? {} : { detail: level }),
+    ...(types ? { types: new Set(types) } : {}),
+  };
+}
+
+/** What is shown of the frames, at most `limit`; the cursor stops where the limit did. Live-only frames have no place here. */
+function cut(frames: Frames, afterSeq: number, view: PageView): Pick<EventPage, 'events' | 'nextSeq'> {
+  const filter = filterOf(view);
+  const shown = frames.filter((frame) => frame.seq > 0 && isShown(frame, filter));
+  const last = shown.length > view.limit ? shown[view.limit - 1] : frames.at(-1);
+  return { events: shown.slice(0, view.limit).map(envelopeOf), nextSeq: Math.max(afterSeq, last?.seq ?? 0) };
 }

@@ -1,6 +1,30 @@
-import type { TaskId, TaskKey, TaskState } from '#lib/domain';
+import {
+  type AuditEntry,
+  type BackendVersion,
+  canonicalJson,
+  chooseBackend,
+  DomainError,
+  type EventDraft,
+  isTaskId,
+  parseDetail,
+  type Routed,
+  routeTask,
+  type Submission,
+  type SubmissionKeys,
+  type SubmitOutcome,
+  type TaskId,
+  type TaskKey,
+  type TaskState,
+  type TaskStore,
+} from '#lib/domain';
+import { draftEvent } from '#lib/execution';
+import { newTaskKey } from '#lib/platform';
+import { createHash } from 'node:crypto';
+import type { AgentDirectory } from './agent.directory.js';
 import type { Caller } from './caller.js';
+import { checkInput } from './input.check.js';
 import type { RawJson } from './raw-json.js';
+import type { RunEnqueuer } from './run.enqueuer.js';
 
 /** A task as a caller asks for it. */
 export interface SubmitRequest {
@@ -29,15 +53,155 @@ export interface Submitted {
   readonly taskKey: TaskKey;
   readonly taskId: TaskId;
   readonly state: TaskState;
+  readonly lastSeq: number;
   /** False: the same request came before, and this is its task as it stands now. */
   readonly created: boolean;
 }
 
+const DEFAULT_PRIORITY = 5;
+const NO_CONTEXT: RawJson = { text: '{}', value: {} };
+
 /** Takes tasks in. */
-export abstract class SubmissionsService {
+export class SubmissionsService {
+  constructor(
+    private readonly store: TaskStore,
+    private readonly agents: AgentDirectory,
+    private readonly enqueuer: RunEnqueuer,
+  ) {}
+
   /**
    * @throws DomainError `invalid_request`, `idempotency_conflict`, `unknown_agent`, `agent_disabled`, `no_route`,
    * `unsupported_input`
    */
-  abstract submit(caller: Caller, request: SubmitRequest): Promise<Submitted>;
+  async submit(caller: Caller, request: SubmitRequest): Promise<Submitted> {
+    const taskKey = newTaskKey();
+    const keys = keysOf(caller, request, taskKey);
+    // A repeat is answered before the agent may have changed its mind about such tasks.
+    const isNamed = keys.ownTaskId || keys.idempotencyKey !== undefined;
+    const known = isNamed ? await this.store.find(keys) : undefined;
+    if (known) return this.answer(caller, known);
+    const submission = await this.prepare(caller, request, { ...keys, taskKey });
+    const outcome = await this.store.submit(submission);
+    if (outcome.kind === 'created') {
+      const { pool, priority } = submission;
+      this.enqueuer.add({ taskKey, runNo: 1, pool, priority, delayMs: 0 });
+    }
+    return this.answer(caller, outcome);
+  }
+
+  private async answer({ tenant }: Caller, outcome: SubmitOutcome): Promise<Submitted> {
+    if (outcome.kind === 'conflict') {
+      throw new DomainError('idempotency_conflict', 'The key was used before, for another request.');
+    }
+    const { taskKey, taskId } = outcome;
+    if (outcome.kind === 'created') return { taskKey, taskId, state: 'queued', lastSeq: 1, created: true };
+    const task = await this.store.snapshot({ tenant }, taskId);
+    if (!task) throw new DomainError('gone', 'The task of this key was removed.');
+    return { taskKey, taskId, state: task.state, lastSeq: task.lastSeq, created: false };
+  }
+
+  private async prepare(
+    caller: Caller,
+    request: SubmitRequest,
+    keys: SubmissionKeys & { readonly taskKey: TaskKey },
+  ): Promise<Submission> {
+    const context = request.context ?? NO_CONTEXT;
+    const { userId, members } = readContext(context);
+    const routed = routeTask(this.agents.all(), {
+      tenant: caller.tenant,
+      user: userId ?? caller.principal,
+      agentId: request.agentId,
+      type: request.type,
+      context: members,
+    });
+    checkInput(routed.agent, request.input.value);
+    const backend = await this.agents.version(routed, chooseBackend(routed.route, pointOf(routed, keys.taskId)));
+    const terms = termsOf(routed, request);
+    return {
+      ...keys,
+      ...terms,
+      agentId: routed.agent.id,
+      type: request.type,
+      userId,
+      backendVersionId: backend.id,
+      runner: backend.runner,
+      pool: backend.pool,
+      input: request.input.text,
+      context: context.text,
+      created: draftCreated({ caller, request, routed, backend, terms }),
+      audit: auditOf({ caller, request, routed, backend, taskId: keys.taskId }),
+    };
+  }
+}
+
+function keysOf({ tenant, principal }: Caller, request: SubmitRequest, taskKey: TaskKey): SubmissionKeys {
+  const { taskId = taskKey, idempotencyKey, body } = request;
+  if (!isTaskId(taskId)) {
+    const message = 'must be 1 to 200 of A-Z a-z 0-9 . _ : - and not only dots';
+    const faults = [{ path: '/task_id', code: 'invalid', message }];
+    throw new DomainError('invalid_request', `/task_id: ${message}.`, { faults });
+  }
+  const bodyHash = createHash('sha256').update(canonicalJson(body)).digest();
+  return { tenant, principal, taskId, ownTaskId: request.taskId !== undefined, idempotencyKey, bodyHash };
+}
+
+function readContext({ value }: RawJson): {
+  readonly userId: string | undefined;
+  readonly members: Readonly<Record<string, unknown>>;
+} {
+  const members = typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+  const userId = Object.hasOwn(members, 'user_id') ? members['user_id'] : undefined;
+  return { userId: typeof userId === 'string' && userId !== '' ? userId : undefined, members };
+}
+
+/** Where a task falls among the weights of its route: the same for the same agent, route and task. */
+function pointOf({ agent, routeIndex }: Routed, taskId: TaskId): number {
+  const hash = createHash('sha256').update(`${agent.id}\n${routeIndex}\n${taskId}`).digest();
+  return hash.readUIntBE(0, 6) / 2 ** 48;
+}
+
+type Terms = Pick<Submission, 'detail' | 'priority' | 'deadlineAtMs'>;
+
+function termsOf({ agent }: Routed, request: SubmitRequest): Terms {
+  const deadlineSeconds = request.deadlineSeconds ?? agent.policy.deadlineSeconds;
+  return {
+    detail: parseDetail(request.detail ?? agent.detail),
+    priority: request.priority ?? DEFAULT_PRIORITY,
+    deadlineAtMs: Date.now() + deadlineSeconds * 1000,
+  };
+}
+
+interface Choice {
+  readonly caller: Caller;
+  readonly request: SubmitRequest;
+  readonly routed: Routed;
+  readonly backend: BackendVersion;
+}
+
+function draftCreated({ caller, request, routed, backend, terms }: Choice & { readonly terms: Terms }): EventDraft {
+  return draftEvent({
+    type: 'task.created',
+    payload: {
+      agent_id: routed.agent.id,
+      ...(request.type === undefined ? {} : { type: request.type }),
+      backend: { runner: backend.runner, version: backend.id },
+      detail: terms.detail,
+      priority: terms.priority,
+      deadline_at: new Date(terms.deadlineAtMs).toISOString(),
+      created_by: caller.principal,
+    },
+  });
+}
+
+function auditOf({ caller, request, routed, backend, taskId }: Choice & { readonly taskId: TaskId }): AuditEntry {
+  return {
+    tenant: caller.tenant,
+    principal: caller.principal,
+    keyId: caller.keyId,
+    action: 'task.submit',
+    target: taskId,
+    outcome: 'allowed',
+    details: JSON.stringify({ agent_id: routed.agent.id, runner: backend.runner, backend_version: backend.id }),
+    requestId: request.requestId,
+  };
 }

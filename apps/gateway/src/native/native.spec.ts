@@ -98,6 +98,9 @@ const LINKS = {
   artifacts: '/v1/tasks/t-1/artifacts',
 };
 
+/** What a service offers, without what it is made of. */
+type Fake<T> = Pick<T, keyof T>;
+
 /** What reached the core, newest last. */
 let seen: unknown[] = [];
 
@@ -108,14 +111,14 @@ class KeyPerScope extends Authenticator {
   }
 }
 
-const submissions: SubmissionsService = {
+const submissions: Fake<SubmissionsService> = {
   submit: async (_caller: Caller, submission: SubmitRequest) => {
     seen.push(submission);
-    return { taskKey: TASK.taskKey, taskId: TASK.taskId, state: 'queued', created: true };
+    return { taskKey: TASK.taskKey, taskId: TASK.taskId, state: 'queued', lastSeq: 1, created: true };
   },
 };
 
-const tasks: TasksService = {
+const tasks: Fake<TasksService> = {
   snapshot: async (_caller, id) => {
     if (id !== 't-1') throw new DomainError('not_found', 'There is no such task.');
     return TASK;
@@ -140,7 +143,7 @@ async function* frames(...texts: string[]): AsyncGenerator<string> {
   yield* texts;
 }
 
-const logs: StreamsService = {
+const logs: Fake<StreamsService> = {
   open: async (_caller, id, view) => {
     if (id !== 't-1') throw new DomainError('not_found', 'There is no such task.');
     seen.push(view);
@@ -167,7 +170,7 @@ const linked = {
   downloadExpiresAtMs: 600_000,
 };
 
-const artifacts: ArtifactsService = {
+const artifacts: Fake<ArtifactsService> = {
   list: async () => ({ items: [linked] }),
   get: async () => linked,
   open: async (link: ContentRequest) => {
@@ -194,7 +197,7 @@ const agent = (id: string): AgentRecord =>
     updatedAtMs: 0,
   }) as unknown as AgentRecord;
 
-const agents: AgentsService = {
+const agents: Fake<AgentsService> = {
   list: async () => ['a', 'b', 'c'].map(agent),
   get: async (_caller, id) => agent(id),
   capabilities: async (_caller, agentId) => ({

@@ -1,0 +1,89 @@
+import {
+  type AgentRecord,
+  type AgentStore,
+  type BackendChoice,
+  backendOf,
+  type BackendVersion,
+  type EventBus,
+  type Logger,
+  type Routed,
+  type Unsubscribe,
+} from '#lib/domain';
+
+/** Channel on which processes say that agents have changed. */
+const CHANNEL = 'agents';
+/** A notice can be lost; after this long a change is seen without it. */
+const REFRESH_MS = 5_000;
+
+export interface DirectoryPorts {
+  readonly store: AgentStore;
+  readonly bus: EventBus;
+  readonly logger: Logger;
+}
+
+/** The agents as this process knows them, at most five seconds old. */
+export class AgentDirectory {
+  private agents: readonly AgentRecord[] = [];
+  /** By choice: a choice belongs to one route of one agent, and its object lives as long as the agent's version. */
+  private readonly versions = new WeakMap<BackendChoice, Promise<BackendVersion>>();
+  private timer: NodeJS.Timeout | undefined;
+  private stopListening: Unsubscribe | undefined;
+  private isClosed = false;
+
+  constructor(private readonly ports: DirectoryPorts) {}
+
+  /** Loads the agents and keeps them fresh. */
+  async open(): Promise<void> {
+    await this.load();
+    this.timer = setInterval(() => void this.refresh(), REFRESH_MS).unref();
+    // Without the bus the timer has to do.
+    this.ports.bus
+      .listen(CHANNEL, () => void this.refresh())
+      .then((stop) => (this.isClosed ? stop() : (this.stopListening = stop)))
+      .catch((error: unknown) => this.ports.logger.warn('notices of changed agents are not heard', { error }));
+  }
+
+  /** By id, disabled ones and those of other tenants too. */
+  all(): readonly AgentRecord[] {
+    return this.agents;
+  }
+
+  /** The immutable version of a backend, made when it is chosen for the first time. */
+  version(routed: Routed, choice: BackendChoice): Promise<BackendVersion> {
+    const known = this.versions.get(choice);
+    if (known) return known;
+    const made = this.ports.store.backendVersion(backendOf(routed, choice));
+    this.versions.set(choice, made);
+    made.catch(() => this.versions.delete(choice));
+    return made;
+  }
+
+  /** Tells every process, this one too, to look again. */
+  announce(): Promise<void> {
+    return this.ports.bus.signal(CHANNEL, 'changed');
+  }
+
+  close(): void {
+    this.isClosed = true;
+    clearInterval(this.timer);
+    this.stopListening?.();
+  }
+
+  private async refresh(): Promise<void> {
+    try {
+      await this.load();
+    } catch (error) {
+      this.ports.logger.warn('agents could not be refreshed', { error });
+    }
+  }
+
+  private async load(): Promise<void> {
+    const known = new Map(this.agents.map((agent) => [agent.id, agent] as const));
+    const found = await this.ports.store.all();
+    // What has not changed stays the same object: what was derived from it stays valid.
+    this.agents = found.map((agent) => {
+      const before = known.get(agent.id);
+      return before?.version === agent.version ? before : agent;
+    });
+  }
+}

@@ -1,0 +1,129 @@
+import { DETAILS, INPUT_MODES } from '#lib/domain';
+
+/** Longest wait between two attempts, and longest grace, in seconds: a day. */
+const DAY = 86_400;
+
+const name = { type: 'string', minLength: 1, maxLength: 200 } as const;
+const seconds = (min: number, max: number): object => ({ type: 'integer', minimum: min, maximum: max });
+const object = (properties: object, required: readonly string[] = []): object => ({
+  type: 'object',
+  properties,
+  required,
+  additionalProperties: false,
+});
+
+const POLICY = object({
+  on_lost: { enum: ['resume', 'restart', 'fail'] },
+  max_runs: { type: 'integer', minimum: 1, maximum: 100 },
+  retries: object({
+    attempts: { type: 'integer', minimum: 1, maximum: 100 },
+    first_delay_seconds: seconds(0, DAY),
+    max_delay_seconds: seconds(0, DAY),
+  }),
+  deadline_seconds: seconds(1, 2_592_000),
+  grace_seconds: seconds(1, DAY),
+  stall_seconds: seconds(10, 30 * DAY),
+  budgets: object({
+    model_calls: { type: 'integer', minimum: 1 },
+    tool_calls: { type: 'integer', minimum: 1 },
+    tokens: { type: 'integer', minimum: 1 },
+    wall_seconds: { type: 'integer', minimum: 1 },
+  }),
+});
+
+const ROUTE = object(
+  {
+    when: {
+      type: 'object',
+      properties: { type: name, tenant: name, user: name },
+      patternProperties: { '^(context|attributes)\\..+$': true },
+      additionalProperties: false,
+      minProperties: 1,
+    },
+    tools: { type: 'array', items: name },
+    backends: {
+      type: 'array',
+      minItems: 1,
+      items: object(
+        {
+          runner: name,
+          options: { type: 'object' },
+          weight: { type: 'integer', minimum: 0, maximum: 1_000_000 },
+          pool: { type: 'string', pattern: '^[a-z0-9][a-z0-9-]{0,31}$' },
+        },
+        ['runner'],
+      ),
+    },
+  },
+  ['backends'],
+);
+
+/** JSON Schema of one agent's declaration, in the file and over the API. */
+const AGENT = object(
+  {
+    id: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$' },
+    name,
+    description: { type: 'string', maxLength: 2_000 },
+    enabled: { type: 'boolean' },
+    default: { type: 'boolean' },
+    tenants: { type: 'array', items: name },
+    types: { type: 'array', items: name, uniqueItems: true },
+    input_modes: { type: 'array', items: { enum: INPUT_MODES }, minItems: 1, uniqueItems: true },
+    input_schema: { type: 'object' },
+    tools: { type: 'array', items: name, uniqueItems: true },
+    detail: { enum: DETAILS },
+    policy: POLICY,
+    routes: { type: 'array', minItems: 1, items: ROUTE },
+  },
+  ['id', 'description', 'routes'],
+);
+
+/** JSON Schema of the whole file. */
+export const AGENTS_FILE = object({ agents: { type: 'array', items: AGENT } }, ['agents']);
+
+/** A declaration that satisfies the schema: the wire's spelling, everything optional that has a default. */
+export interface AgentSource {
+  readonly id: string;
+  readonly name?: string;
+  readonly description: string;
+  readonly enabled?: boolean;
+  readonly default?: boolean;
+  readonly tenants?: readonly string[];
+  readonly types?: readonly string[];
+  readonly input_modes?: readonly (typeof INPUT_MODES)[number][];
+  readonly input_schema?: Readonly<Record<string, unknown>>;
+  readonly tools?: readonly string[];
+  readonly detail?: (typeof DETAILS)[number];
+  readonly policy?: PolicySource;
+  readonly routes: readonly RouteSource[];
+}
+
+export interface RouteSource {
+  readonly when?: Readonly<Record<string, unknown>>;
+  readonly tools?: readonly string[];
+  readonly backends: readonly {
+    readonly runner: string;
+    readonly options?: Readonly<Record<string, unknown>>;
+    readonly weight?: number;
+    readonly pool?: string;
+  }[];
+}
+
+export interface PolicySource {
+  readonly on_lost?: 'resume' | 'restart' | 'fail';
+  readonly max_runs?: number;
+  readonly retries?: {
+    readonly attempts?: number;
+    readonly first_delay_seconds?: number;
+    readonly max_delay_seconds?: number;
+  };
+  readonly deadline_seconds?: number;
+  readonly grace_seconds?: number;
+  readonly stall_seconds?: number;
+  readonly budgets?: {
+    readonly model_calls?: number;
+    readonly tool_calls?: number;
+    readonly tokens?: number;
+    readonly wall_seconds?: number;
+  };
+}

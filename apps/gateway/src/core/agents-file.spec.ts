@@ -1,0 +1,101 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it } from '@jest/globals';
+import { DEFAULT_POLICY } from '#lib/domain';
+import { parseAgentsFile } from './agents-file.js';
+
+const RUNNERS = [
+  {
+    kind: 'dialogue',
+    optionsSchema: { type: 'object', properties: { n: { type: 'integer' } }, additionalProperties: false },
+  },
+  { kind: 'workflow', optionsSchema: { type: 'object' } },
+];
+
+const parse = (text: string): unknown => parseAgentsFile(text, RUNNERS);
+const one = (more: string): string => `agents: [{ id: a, description: d, ${more} }]`;
+const ROUTES = 'routes: [{ backends: [{ runner: dialogue }] }]';
+
+describe('the agents file', () => {
+  it('gives declarations in full, with defaults for what it leaves out', () => {
+    expect(parse(one(ROUTES))).toEqual([
+      {
+        id: 'a',
+        name: 'a',
+        description: 'd',
+        enabled: true,
+        default: false,
+        types: [],
+        inputModes: ['text'],
+        tools: [],
+        policy: DEFAULT_POLICY,
+        routes: [{ backends: [{ runner: 'dialogue', options: {}, weight: 1 }] }],
+      },
+    ]);
+  });
+
+  it('keeps conditions, tools, pools and bounds', () => {
+    const more = `tools: [x, y], policy: { budgets: { tokens: 5 }, retries: { attempts: 1 } },
+      routes: [{ when: { type: t, context.k: [1] }, tools: [x], backends: [{ runner: workflow, weight: 3, pool: gpu }] }]`;
+    expect(parse(one(more))).toMatchObject([
+      {
+        policy: { ...DEFAULT_POLICY, budgets: { tokens: 5 }, retries: { ...DEFAULT_POLICY.retries, attempts: 1 } },
+        routes: [
+          {
+            when: { type: 't', 'context.k': [1] },
+            tools: ['x'],
+            backends: [{ runner: 'workflow', options: {}, weight: 3, pool: 'gpu' }],
+          },
+        ],
+      },
+    ]);
+  });
+
+  it.each([
+    ['', 'the file must be object'],
+    ['agents: 1', '/agents must be array'],
+    ['agents: []\nextra: 1', '/extra is not a known field'],
+    [one('routes: []'), '/agents/0/routes must NOT have fewer than 1 items'],
+    ['agents: [{ id: a, description: d }]', '/agents/0/routes is missing'],
+    [one(`${ROUTES}, polcy: {}`), '/agents/0/polcy is not a known field'],
+    [one(`${ROUTES}, policy: { on_lost: ignore }`), '/agents/0/policy/on_lost must be one of resume, restart, fail'],
+    [
+      one(`${ROUTES}, input_modes: [smell]`),
+      '/agents/0/input_modes/0 must be one of text, data, file, image, audio, video',
+    ],
+    [one(`${ROUTES}, input_schema: { type: 7 }`), '/agents/0/input_schema is no JSON Schema'],
+    [
+      one('routes: [{ when: { colour: red }, backends: [{ runner: workflow }] }]'),
+      '/agents/0/routes/0/when/colour is not a known field',
+    ],
+    [
+      one('routes: [{ backends: [{ runner: nobody }] }]'),
+      '/agents/0/routes/0/backends/0/runner must be one of dialogue, workflow',
+    ],
+    [
+      one('routes: [{ backends: [{ runner: dialogue, options: { n: x } }] }]'),
+      '/agents/0/routes/0/backends/0/options/n must be integer',
+    ],
+    [
+      one('routes: [{ backends: [{ runner: dialogue, options: { m: 1 } }] }]'),
+      '/agents/0/routes/0/backends/0/options/m is not a known field',
+    ],
+    [
+      `agents: [{ id: a, description: d, types: [t], ${ROUTES} }, { id: b, description: d, types: [t], ${ROUTES} }]`,
+      'the type t belongs to both a and b',
+    ],
+    ['agents: [}', /at line 1/],
+    ['a: 1\na: 2', /unique.*at line 2/],
+  ])('is refused: %j', (text, message) => {
+    expect(() => parse(text)).toThrow(message);
+  });
+
+  it('as it comes with the repository declares the two bundled agents', async () => {
+    const text = await readFile(new URL('../../../../agents.yaml', import.meta.url), 'utf8');
+    const agents = parseAgentsFile(text, RUNNERS);
+    expect(agents.map(({ id, types }) => [id, types])).toEqual([
+      ['text-analyst', ['nlp_analysis']],
+      ['site-builder', ['web_demo']],
+    ]);
+    expect(agents[0]!.policy).toEqual(DEFAULT_POLICY);
+  });
+});
