@@ -1,9 +1,10 @@
 // The product: one gateway and one runtime, as an operator would start them.
+import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { build } from '../../../scripts/build.mjs';
-import { KEYS, MIGRATE, runEntry } from '../../../scripts/entry.mjs';
+import { MIGRATE, runEntry } from '../../../scripts/entry.mjs';
 import { freePort } from '../../../scripts/free-port.mjs';
 import { UserError } from '../../../scripts/terminal.mjs';
 import { createDatabase } from '../database.mjs';
@@ -11,8 +12,23 @@ import { startProgram } from '../processes.mjs';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 const READY_MS = 60_000;
-/** `task.created`, `task.started`, the final message and `task.succeeded`; a burst has tool calls besides. */
+const KEY = `swy_bench_${randomBytes(24).toString('hex')}`;
+
+// A task is `task.created`, `task.started`, the answer as a message and `task.succeeded`; a burst has events of its
+// framework besides, which are never joined, and the start of that message.
 const EVENTS = { task: 4, burst: 2_000 };
+const frameworkEvents = {
+  repeat: EVENTS.burst - 5,
+  event: { type: 'agent.event', payload: { framework: 'bench', event: { step: 1 } } },
+};
+const BODIES = {
+  task: JSON.stringify({ agent_id: 'bench', input: 'hello' }),
+  burst: JSON.stringify({
+    agent_id: 'bench',
+    input: { script: [frameworkEvents, { result: 'done' }] },
+    context: { detail: 'verbose' },
+  }),
+};
 const entry = (app) => path.join(root, `dist/apps/${app}/src/main.js`);
 
 async function answers(url) {
@@ -46,9 +62,11 @@ export async function startProduct(services, logs, redis) {
     HOST: '127.0.0.1',
     PORT: String(port),
     DATA_DIR: dataDir,
+    ADMIN_API_KEY: KEY,
+    AGENTS_FILE: path.join(root, 'test/bench/agents.yaml'),
+    EXTRA_ADAPTERS: path.join(root, 'dist/test/support/scripted/index.js'),
   };
   await runEntry(MIGRATE, [], env);
-  const key = await runEntry(KEYS, ['first'], env);
   const start = (app, more = {}) =>
     startProgram(logs, { name: `${name}-${app}`, file: entry(app), cwd: root, env: { ...env, ...more } });
   const gateway = start('gateway');
@@ -66,8 +84,8 @@ export async function startProduct(services, logs, redis) {
     request: (kind) => ({
       port,
       path: '/v1/tasks',
-      headers: { authorization: `Bearer ${key}` },
-      body: JSON.stringify({ agent_id: `bench-${kind}`, input: 'hello' }),
+      headers: { authorization: `Bearer ${KEY}` },
+      body: BODIES[kind],
     }),
     expected: (kind) => ({
       count: EVENTS[kind],
