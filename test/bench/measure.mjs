@@ -21,7 +21,8 @@ export async function throughput(side, { kind, clients, windowMs }) {
   let [tasks, events] = [0, 0];
   const client = async () => {
     while (performance.now() - startedMs < windowMs) {
-      events += await runTask(side, kind);
+      const seen = await runTask(side, kind);
+      events += seen;
       tasks += 1;
     }
   };
