@@ -1,0 +1,3 @@
+export { createWorkflowAdapter } from './workflow.adapter.js';
+export { setUpCheckpoints } from './workflow.client.js';
+export { workflowDescriptor } from './workflow.descriptor.js';

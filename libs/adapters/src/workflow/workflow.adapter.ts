@@ -1,0 +1,83 @@
+import {
+  type AdapterEnvironment,
+  AdapterError,
+  BudgetError,
+  type RunContext,
+  type RunnerAdapter,
+  type RunnerItem,
+} from '../contract/index.js';
+import { SiteModel } from './site.model.js';
+import { siteStages, type SiteState } from './site.stages.js';
+import { StageGate } from './stage.gate.js';
+import { checkCheckpoints, type CheckpointPool, createCheckpointPool, runWorkflow } from './workflow.client.js';
+import { mayRetryStage, toAdapterError } from './workflow.errors.js';
+import { checkpointOf, Narrator, requestOf, resultOf } from './workflow.mapping.js';
+
+/** Built back ends under test at the same time; each is a process. */
+const CHILDREN = 2;
+const STAGE_ATTEMPTS = 3;
+
+/** Runs the site builder's workflow. What it keeps between runs is its connections. */
+class WorkflowAdapter implements RunnerAdapter {
+  private readonly gate = new StageGate(CHILDREN);
+
+  constructor(
+    private readonly pool: CheckpointPool,
+    private readonly environment: AdapterEnvironment,
+  ) {}
+
+  async *start(context: RunContext, signal: AbortSignal): AsyncGenerator<RunnerItem> {
+    const narrator = new Narrator(context.runNo);
+    const wall = wallOf(context);
+    try {
+      if (signal.aborted) throw new AdapterError('cancelled', 'The run was stopped.', { effects: 'none' });
+      for await (const chunk of this.workflow(context, AbortSignal.any([signal, wall]))) yield* narrator.items(chunk);
+    } catch (error) {
+      if (!signal.aborted) yield* narrator.failed(error);
+      if (wall.aborted && !signal.aborted) throw new BudgetError('The budget of time is used up.');
+      throw toAdapterError(error, signal);
+    }
+    yield resultOf(narrator.state, this.environment.model?.name);
+  }
+
+  async health(): Promise<void> {
+    try {
+      await checkCheckpoints(this.pool);
+    } catch (error) {
+      throw toAdapterError(error, new AbortController().signal);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.pool.end();
+  }
+
+  private workflow(context: RunContext, signal: AbortSignal): ReturnType<typeof runWorkflow<SiteState>> {
+    const { model, executeModelCode } = this.environment;
+    const checkpointId = checkpointOf(context);
+    return runWorkflow<SiteState>({
+      stages: siteStages({
+        workspace: context.workspace,
+        gate: this.gate,
+        code: context.options.code === 'model' ? 'model' : 'templates',
+        execute: executeModelCode,
+        ...(model === undefined ? {} : { model: new SiteModel(model, context.budgets) }),
+      }),
+      pool: this.pool,
+      threadId: context.taskKey,
+      input: { request: requestOf(context.input) },
+      attempts: STAGE_ATTEMPTS,
+      mayRetry: mayRetryStage,
+      signal,
+      ...(checkpointId === undefined ? {} : { checkpointId }),
+    });
+  }
+}
+
+function wallOf({ budgets: { wallSeconds } }: RunContext): AbortSignal {
+  return wallSeconds === undefined ? new AbortController().signal : AbortSignal.timeout(wallSeconds * 1000);
+}
+
+export function createWorkflowAdapter(environment: AdapterEnvironment): RunnerAdapter {
+  return new WorkflowAdapter(createCheckpointPool(environment.databaseUrl), environment);
+}
