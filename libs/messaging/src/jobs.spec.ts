@@ -1,0 +1,43 @@
+import { describe, expect, it } from '@jest/globals';
+import type { RunJob, TaskKey } from '#lib/domain';
+import { decodeRunJob, encodeRunJob } from './jobs.js';
+
+const JOB: RunJob = {
+  taskKey: '0199b5a0-7c1e-7000-8000-00000000002a' as TaskKey,
+  runNo: 12,
+  pool: 'dialogue',
+  priority: 9,
+  delayMs: 0,
+};
+
+describe('a run job', () => {
+  it('is named by task and run, carries nothing else and leaves the queue when it is finished', () => {
+    expect(encodeRunJob(JOB, 1_700_000_000_000)).toEqual({
+      id: '0199b5a0-7c1e-7000-8000-00000000002a-12',
+      name: 'run',
+      data: '{"taskKey":"0199b5a0-7c1e-7000-8000-00000000002a","runNo":12}',
+      opts: { priority: 1, attempts: 1, removeOnComplete: true, removeOnFail: true },
+      timestamp: 1_700_000_000_000,
+      progress: 0,
+      attemptsMade: 0,
+      attemptsStarted: 0,
+      failedReason: '',
+      returnvalue: '',
+      stalledCounter: 0,
+    });
+  });
+
+  it.each([0, 5, 9])('comes back as it was with priority %i and a delay', (priority) => {
+    const job = { ...JOB, priority, delayMs: 1_500 };
+    const { data, opts } = encodeRunJob(job, 0);
+    expect(opts.priority).toBeGreaterThan(0);
+    expect(decodeRunJob(job.pool, { name: 'run', data: JSON.parse(data) as unknown, opts })).toEqual(job);
+  });
+
+  it.each([{}, { taskKey: JOB.taskKey, runNo: 0 }, { taskKey: 'a', runNo: 1 }, null, 'x'])(
+    'is refused when its payload is %j',
+    (data) => {
+      expect(() => decodeRunJob('dialogue', { name: 'run', data, opts: {} })).toThrow();
+    },
+  );
+});

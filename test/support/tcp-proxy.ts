@@ -1,0 +1,47 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+
+/** Stands between a client and a server, and can turn the connections it carries into dead ones. */
+export class TcpProxy {
+  private readonly carried = new Set<Socket>();
+
+  private constructor(
+    private readonly server: Server,
+    readonly port: number,
+  ) {}
+
+  static async start(targetPort: number): Promise<TcpProxy> {
+    const server = createServer();
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const proxy = new TcpProxy(server, (server.address() as AddressInfo).port);
+    server.on('connection', (client) => proxy.carry(client, connect(targetPort, '127.0.0.1')));
+    return proxy;
+  }
+
+  /** From now on nothing passes on the connections there are, and neither side is told. New ones work. */
+  silence(): void {
+    for (const socket of this.carried) socket.unpipe().pause();
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.carried) socket.destroy();
+    this.server.close();
+    await once(this.server, 'close');
+  }
+
+  private carry(client: Socket, target: Socket): void {
+    for (const [from, to] of [
+      [client, target],
+      [target, client],
+    ] as const) {
+      this.carried.add(from);
+      from.pipe(to);
+      from.on('error', () => to.destroy());
+      from.on('close', () => {
+        this.carried.delete(from);
+        to.destroy();
+      });
+    }
+  }
+}
