@@ -38,7 +38,7 @@ export async function clearEarlierStart(settings) {
   if (earlier === undefined) return;
   if (still(earlier.pid, 'start.mjs')) {
     throw new UserError(
-      `Switchyard already runs from ${settings.dataDir} (process ${earlier.pid}): stop it with Ctrl-C there, or set DATA_DIR and PORT to others`,
+      `Switchyard already runs from ${settings.dataDir} (process ${earlier.pid}): stop it (Ctrl-C, or kill ${earlier.pid}), or set DATA_DIR and PORT to others`,
     );
   }
   if (left(earlier).length > 0)
