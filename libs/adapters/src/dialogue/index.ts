@@ -1,0 +1,2 @@
+export { createDialogueAdapter } from './dialogue.adapter.js';
+export { dialogueDescriptor } from './dialogue.descriptor.js';
