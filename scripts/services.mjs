@@ -8,12 +8,14 @@ const root = path.resolve(import.meta.dirname, '..');
 const READY_MS = 60_000;
 const POLL_MS = 100;
 
-/** Starts the service in a session of its own: Ctrl-C reaches it through us, in order. Its output goes to its log file. */
+/**
+ * Starts the service in a session of its own: Ctrl-C reaches it through us, in order. By the channel between us it
+ * notices when we are gone. Its output goes to its log file.
+ */
 export function startService(service) {
   if (existsSync(service.log)) renameSync(service.log, `${service.log}.1`);
   const log = openSync(service.log, 'a', 0o600);
-  const watch = path.join(root, 'scripts/parent-watch.mjs');
-  service.child = spawn(process.execPath, ['--import', watch, path.join(root, service.entry)], {
+  service.child = spawn(process.execPath, [path.join(root, service.entry)], {
     cwd: root,
     env: { ...process.env, ...service.env },
     stdio: ['ignore', log, log, 'ipc'],

@@ -103,7 +103,9 @@ async function declareServices() {
     env: { ...environment(), ...env },
   });
   services.push(declare('gateway', `${address()}/health/ready`, {}));
-  services.push(declare('runtime', `http://127.0.0.1:${healthPort}/health/ready`, { HEALTH_PORT: healthPort }));
+  services.push(
+    declare('runtime', `http://127.0.0.1:${healthPort}/health/ready`, { HEALTH_PORT: healthPort, HOST: '127.0.0.1' }),
+  );
 }
 
 /** Starts a service that has ended by itself again, unless it does nothing but end. */

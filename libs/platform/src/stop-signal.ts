@@ -5,6 +5,8 @@
 export function stopSignal(): Promise<string> {
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve(signal));
-    if (process.send) process.once('disconnect', () => resolve('disconnect'));
+    if (process.send === undefined) return;
+    process.once('disconnect', () => resolve('disconnect'));
+    process.channel?.unref(); // alone it must not keep alive a process that has stopped
   });
 }
