@@ -68,8 +68,10 @@ function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> 
       reject(tooLarge(maxBytes));
     });
     request.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
-    const cut = (): void =>
+    const cut = (): void => {
+      if (request.complete) return;
       reject(new DomainError('invalid_request', 'The connection closed before the body was complete.'));
+    };
     request.on('error', cut);
     request.on('close', cut);
   });

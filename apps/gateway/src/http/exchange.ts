@@ -6,10 +6,15 @@ export function requestIdOf(response: Response): string {
   return String(response.getHeader('x-request-id'));
 }
 
-/** Aborts when the client is gone, or the answer has been sent. */
-export function closedSignal(response: Response): AbortSignal {
+/** Why work for a request stops: one for all, since a client that leaves is nobody's fault and needs no stack. */
+export const CLIENT_GONE = new DOMException('The client is gone.', 'AbortError');
+
+/** Aborts when the client leaves before it has its answer. */
+export function leftSignal(response: Response): AbortSignal {
   const controller = new AbortController();
-  response.on('close', () => controller.abort());
+  response.on('close', () => {
+    if (!response.writableFinished) controller.abort(CLIENT_GONE);
+  });
   return controller.signal;
 }
 
@@ -31,5 +36,7 @@ export function negotiate<T extends string>(request: Request, offers: readonly [
 
 /** Sends JSON text that is ready. */
 export function sendJson(response: Response, status: number, text: string): void {
-  response.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8' }).end(text);
+  response.statusCode = status;
+  response.setHeader('Content-Type', 'application/json; charset=utf-8');
+  response.end(text);
 }

@@ -195,12 +195,14 @@ describe('an event stream', () => {
   });
 
   it('is cut, not ended, when its source fails', async () => {
+    let fail = (): void => undefined;
     const failing = async function* (): AsyncGenerator<string> {
       yield 'data: a\n\n';
-      throw new Error('lost');
+      await new Promise<void>((_resolve, reject) => (fail = () => reject(new Error('lost'))));
     };
     serveFrom(failing());
     const client = await open();
+    fail();
     await expect(client.ended).resolves.toBe('cut');
     await expect(served).resolves.toMatchObject({ message: 'lost' });
   });

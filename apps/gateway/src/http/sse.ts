@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { CLIENT_GONE } from './exchange.js';
 
 /** How often a silent stream shows that it lives. */
 export const KEEP_ALIVE_MS = 15_000;
@@ -89,15 +90,18 @@ class EventStream {
     const { response } = this;
     this.iterator = source[Symbol.asyncIterator]();
     if (response.destroyed) return this.release();
-    response.writeHead(200, HEADERS).flushHeaders();
+    response.writeHead(200, HEADERS);
+    // Headers go out at once, but with the first frame if that is there at once too.
+    const soon = setImmediate(() => response.flushHeaders());
     try {
-      if (isWanted) await this.pump(this.iterator);
+      if (isWanted) await this.pump(this.iterator, soon);
     } catch (error) {
       if (this.left.aborted) return;
       // A cut, not an end: the client must not take the stream for complete.
       response.destroy();
       throw error;
     } finally {
+      clearImmediate(soon);
       this.release();
       if (!response.destroyed) response.end(this.isEnding ? RETRY : undefined);
     }
@@ -112,16 +116,17 @@ class EventStream {
     this.stop();
   }
 
-  private async pump(iterator: AsyncIterator<string | Uint8Array>): Promise<void> {
+  private async pump(iterator: AsyncIterator<string | Uint8Array>, headers: NodeJS.Immediate): Promise<void> {
     while (!this.left.aborted) {
       const next = await iterator.next();
+      clearImmediate(headers);
       if (next.done === true || this.left.aborted) return;
       if (!this.response.write(next.value)) await new Promise<void>((resolve) => (this.wake = resolve));
     }
   }
 
   private stop(): void {
-    this.controller.abort();
+    if (this.iterator !== undefined || !this.response.headersSent) this.controller.abort(CLIENT_GONE);
     this.wake?.();
     this.release();
   }

@@ -3,7 +3,7 @@ import { ApiExtraModels, ApiHeader, ApiOkResponse, ApiOperation, ApiTags, getSch
 import type { Request, Response } from 'express';
 import type { Caller } from '../core/caller.js';
 import { StreamsService } from '../core/streams.service.js';
-import { closedSignal, negotiate, sendJson } from '../http/exchange.js';
+import { leftSignal, negotiate, sendJson } from '../http/exchange.js';
 import { QueryPipe } from '../http/query.pipe.js';
 import { CurrentCaller, Scopes } from '../http/scopes.decorator.js';
 import { EventStreams } from '../http/sse.js';
@@ -52,7 +52,7 @@ export class EventsController {
       ...view,
       limit,
       waitMs: wait_seconds * 1000,
-      signal: closedSignal(response),
+      signal: leftSignal(response),
     });
     sendJson(response, 200, encodeEventPage(page));
   }

@@ -5,7 +5,7 @@ import type { Caller } from '../core/caller.js';
 import { StreamsService } from '../core/streams.service.js';
 import { SubmissionsService } from '../core/submissions.service.js';
 import { TasksService } from '../core/tasks.service.js';
-import { closedSignal, negotiate, requestIdOf, sendJson } from '../http/exchange.js';
+import { leftSignal, negotiate, requestIdOf, sendJson } from '../http/exchange.js';
 import { JsonDocument } from '../http/json-document.js';
 import { JsonBody } from '../http/json-body.decorator.js';
 import { QueryPipe } from '../http/query.pipe.js';
@@ -96,7 +96,7 @@ export class TasksController {
     @CurrentCaller() caller: Caller,
     @Res({ passthrough: true }) response: Response,
   ): Promise<WaitAnswer> {
-    const options = { timeoutMs: timeout_seconds * 1000, signal: closedSignal(response) };
+    const options = { timeoutMs: timeout_seconds * 1000, signal: leftSignal(response) };
     const { task, timedOut } = await this.tasks.wait(caller, id, options);
     response.setHeader('ETag', etagOf(task));
     return { ...encodeTask(task), timed_out: timedOut };
