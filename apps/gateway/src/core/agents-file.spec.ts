@@ -91,7 +91,8 @@ describe('the agents file', () => {
 
   it('as it comes with the repository declares the two bundled agents', async () => {
     const text = await readFile(new URL('../../../../agents.yaml', import.meta.url), 'utf8');
-    const agents = parseAgentsFile(text, RUNNERS);
+    const runners = RUNNERS.map(({ kind }) => ({ kind, optionsSchema: { type: 'object' } }));
+    const agents = parseAgentsFile(text, runners);
     expect(agents.map(({ id, types }) => [id, types])).toEqual([
       ['text-analyst', ['nlp_analysis']],
       ['site-builder', ['web_demo']],
