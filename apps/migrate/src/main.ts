@@ -1,10 +1,11 @@
 import { isDomainError } from '#lib/domain';
+import { migrateQueue, QUEUE_SCHEMA } from '#lib/messaging';
 import { migrate } from '#lib/persistence';
 import { SettingsError } from '#lib/platform';
 import { readConfig } from './config.js';
 
 async function main(): Promise<void> {
-  const applied = await migrate(readConfig());
+  const applied = await migrate({ ...readConfig(), others: [{ schema: QUEUE_SCHEMA, migrate: migrateQueue }] });
   process.stdout.write(applied.length === 0 ? 'The database is up to date.\n' : `Applied ${applied.join(', ')}.\n`);
 }
 

@@ -41,8 +41,8 @@ interface SignedRequest {
 
 /** Where links lead and who signs them. */
 export interface Links {
-  /** Without a slash at its end. */
-  readonly publicUrl: string;
+  /** Where callers reach this gateway, without a slash at its end. */
+  readonly publicUrl: () => string;
   readonly signer: {
     sign(request: SignedRequest): string;
     verify(request: SignedRequest, sig: string, nowMs: number): boolean;
@@ -99,7 +99,7 @@ export class ArtifactsService {
     const sig = this.links.signer.sign({ method: 'GET', path, exp });
     return {
       ...artifact,
-      downloadUrl: `${this.links.publicUrl}${path}?exp=${exp}&sig=${encodeURIComponent(sig)}`,
+      downloadUrl: `${this.links.publicUrl()}${path}?exp=${exp}&sig=${encodeURIComponent(sig)}`,
       downloadExpiresAtMs: expSeconds * 1000,
     };
   }

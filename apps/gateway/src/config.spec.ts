@@ -1,0 +1,48 @@
+import path from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { readConfig } from './config.js';
+
+const DATABASE_URL = 'postgres://user:word@host/database';
+
+describe('readConfig', () => {
+  it('needs nothing but a database', () => {
+    expect(readConfig({ DATABASE_URL })).toEqual({
+      databaseUrl: DATABASE_URL,
+      redisUrl: undefined,
+      host: '127.0.0.1',
+      port: 3000,
+      publicUrl: undefined,
+      storageDir: path.resolve('.data/artifacts'),
+      agentsFile: path.resolve('agents.yaml'),
+      adminKey: undefined,
+      linkKeys: undefined,
+      maxBodyBytes: 1_048_576,
+      leaseMs: 30_000,
+      drainMs: 25_000,
+      logLevel: 'info',
+      extraAdapters: undefined,
+    });
+  });
+
+  it('takes the slash from the end of PUBLIC_URL', () => {
+    expect(readConfig({ DATABASE_URL, PUBLIC_URL: 'https://swy.example/base/' }).publicUrl).toBe(
+      'https://swy.example/base',
+    );
+  });
+
+  it('names what is wrong in one line and shows no value', () => {
+    const env = { DATABASE_URL: 'word', ADMIN_API_KEY: 'swy_word', LINK_KEYS: 'word', PORT: 'word' };
+    let message = '';
+    try {
+      readConfig(env);
+    } catch (error) {
+      message = (error as Error).message;
+    }
+    expect(message).toMatch(/^Configuration: .*DATABASE_URL.*PORT.*ADMIN_API_KEY.*LINK_KEYS/);
+    expect(message).not.toMatch(/word|\n/);
+  });
+
+  it('refuses adapters for tests in production', () => {
+    expect(() => readConfig({ DATABASE_URL, NODE_ENV: 'production', EXTRA_ADAPTERS: '/x' })).toThrow('EXTRA_ADAPTERS');
+  });
+});

@@ -1,0 +1,99 @@
+import { anyText, integerFrom, oneOf, readSettings, SettingsError, urlOf } from '#lib/platform';
+import { type ApiKey, type LinkKey, parseApiKey, parseLinkKeys } from '#lib/security';
+import path from 'node:path';
+
+const apiKey = { expects: 'swy_<id>_<secret> with a secret of at least 32 characters', parse: parseApiKey };
+const linkKeys = { expects: 'kid:base64,kid:base64 with secrets of at least 16 bytes', parse: parseLinkKeys };
+
+/** The environment of a gateway; docs/operations.md shows it. */
+export const SETTINGS = {
+  DATABASE_URL: { required: true, meaning: 'The PostgreSQL database.', ...urlOf('postgres', 'postgresql') },
+  REDIS_URL: { meaning: 'Redis for queue and bus; absent: both live in PostgreSQL.', ...urlOf('redis', 'rediss') },
+  HOST: { default: '127.0.0.1', meaning: 'Address it listens on.', ...anyText },
+  PORT: { default: '3000', meaning: 'Port it listens on; 0 takes a free one.', ...integerFrom(0, 65_535) },
+  PUBLIC_URL: {
+    meaning: 'Where callers reach it, for links it hands out; absent: http://HOST:PORT.',
+    ...urlOf('http', 'https'),
+  },
+  DATA_DIR: { default: '.data', meaning: 'Folder of artifacts, unless STORAGE_DIR says otherwise.', ...anyText },
+  STORAGE_DIR: { meaning: 'Folder of artifacts, the same for runtimes; absent: artifacts in DATA_DIR.', ...anyText },
+  AGENTS_FILE: { default: 'agents.yaml', meaning: 'The agents and their backends.', ...anyText },
+  ADMIN_API_KEY: { meaning: 'A key with every scope that exists from the start; never shown.', ...apiKey },
+  LINK_KEYS: {
+    meaning: 'Keys that sign download links, the first signs; absent: one is made and kept in the database.',
+    ...linkKeys,
+  },
+  MAX_BODY_BYTES: {
+    default: '1048576',
+    unit: 'bytes',
+    meaning: 'The largest JSON body it takes.',
+    ...integerFrom(1_024, 104_857_600),
+  },
+  LEASE_SECONDS: {
+    default: '30',
+    unit: 's',
+    meaning: 'The lease of the runtimes: it says how often lost runs are looked for.',
+    ...integerFrom(10, 3_600),
+  },
+  DRAIN_SECONDS: {
+    default: '25',
+    unit: 's',
+    meaning: 'How long requests may go on after a request to stop.',
+    ...integerFrom(0, 3_600),
+  },
+  LOG_LEVEL: { default: 'info', meaning: 'The least that is logged.', ...oneOf('debug', 'info', 'warn', 'error') },
+  NODE_ENV: { meaning: '`production` refuses what is for tests only.', ...anyText },
+  EXTRA_ADAPTERS: { meaning: 'For tests: a compiled module with more runners.', ...anyText },
+} as const;
+
+export interface GatewayConfig {
+  readonly databaseUrl: string;
+  readonly redisUrl: string | undefined;
+  readonly host: string;
+  readonly port: number;
+  /** Without a slash at its end. Undefined: where it turns out to listen. */
+  readonly publicUrl: string | undefined;
+  readonly storageDir: string;
+  readonly agentsFile: string;
+  readonly adminKey: ApiKey | undefined;
+  readonly linkKeys: readonly LinkKey[] | undefined;
+  readonly maxBodyBytes: number;
+  readonly leaseMs: number;
+  readonly drainMs: number;
+  readonly logLevel: string;
+  readonly extraAdapters: string | undefined;
+}
+
+/** @throws SettingsError that names what is wrong, never a value. */
+export function readConfig(env: NodeJS.ProcessEnv = process.env): GatewayConfig {
+  const settings = readSettings(SETTINGS, env);
+  if (settings.EXTRA_ADAPTERS !== undefined && settings.NODE_ENV === 'production') {
+    throw new SettingsError(['EXTRA_ADAPTERS is for tests and must be absent in production']);
+  }
+  return Object.freeze({
+    databaseUrl: settings.DATABASE_URL,
+    redisUrl: settings.REDIS_URL,
+    host: settings.HOST,
+    port: settings.PORT,
+    publicUrl: settings.PUBLIC_URL?.replace(/\/+$/, ''),
+    storageDir: path.resolve(settings.STORAGE_DIR ?? path.join(settings.DATA_DIR, 'artifacts')),
+    agentsFile: path.resolve(settings.AGENTS_FILE),
+    adminKey: settings.ADMIN_API_KEY,
+    linkKeys: settings.LINK_KEYS,
+    maxBodyBytes: settings.MAX_BODY_BYTES,
+    leaseMs: settings.LEASE_SECONDS * 1_000,
+    drainMs: settings.DRAIN_SECONDS * 1_000,
+    logLevel: settings.LOG_LEVEL,
+    extraAdapters: settings.EXTRA_ADAPTERS,
+  });
+}
+
+/** What the keys program needs of the same environment. @throws SettingsError */
+export function readKeysConfig(env: NodeJS.ProcessEnv = process.env): {
+  readonly databaseUrl: string;
+  readonly hasAdminKey: boolean;
+} {
+  const { DATABASE_URL, ADMIN_API_KEY } = SETTINGS;
+  const settings = readSettings({ DATABASE_URL, ADMIN_API_KEY }, env);
+  return { databaseUrl: settings.DATABASE_URL, hasAdminKey: settings.ADMIN_API_KEY !== undefined };
+}

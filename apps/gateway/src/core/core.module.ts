@@ -1,0 +1,100 @@
+import {
+  AgentStore,
+  BlobStore,
+  type DatabaseHealth,
+  EventBus,
+  EventLog,
+  type KeyStore,
+  Logger,
+  RunQueue,
+  TaskStore,
+} from '#lib/domain';
+import { EventWriter } from '#lib/execution';
+import { type DynamicModule, Module, type Provider } from '@nestjs/common';
+import { AgentDirectory } from './agent.directory.js';
+import { AgentsService, type RunnerTraits } from './agents.service.js';
+import { ApiKeyAuthenticator, type KeyFormat } from './api-key.authenticator.js';
+import { ArtifactsService, type Links } from './artifacts.service.js';
+import { Authenticator } from './authenticator.js';
+import { GatewayReadiness, Readiness } from './readiness.js';
+import { RunEnqueuer } from './run.enqueuer.js';
+import { StreamHub } from './stream-hub.js';
+import { StreamsService } from './streams.service.js';
+import { SubmissionsService } from './submissions.service.js';
+import { TasksService } from './tasks.service.js';
+
+/** What the core stands on. */
+export interface CorePorts {
+  readonly logger: Logger;
+  readonly tasks: TaskStore;
+  readonly log: EventLog;
+  readonly agents: AgentStore;
+  readonly keys: KeyStore;
+  readonly blobs: BlobStore;
+  readonly health: DatabaseHealth;
+  readonly queue: RunQueue;
+  readonly bus: EventBus;
+  readonly keyFormat: KeyFormat;
+  readonly links: Links;
+  readonly runners: readonly RunnerTraits[];
+}
+
+/** The services every surface shares. */
+@Module({})
+export class CoreModule {
+  static over(ports: CorePorts): DynamicModule {
+    const providers = [...portProviders(ports), ...serviceProviders(ports)];
+    return { module: CoreModule, providers, exports: providers.map((provider) => provider.provide) };
+  }
+}
+
+type NamedProvider = Exclude<Provider, new (...args: never[]) => unknown>;
+
+function portProviders(ports: CorePorts): readonly NamedProvider[] {
+  return [
+    { provide: Logger, useValue: ports.logger },
+    { provide: TaskStore, useValue: ports.tasks },
+    { provide: EventLog, useValue: ports.log },
+    { provide: AgentStore, useValue: ports.agents },
+    { provide: BlobStore, useValue: ports.blobs },
+    { provide: RunQueue, useValue: ports.queue },
+    { provide: EventBus, useValue: ports.bus },
+  ];
+}
+
+function serviceProviders(ports: CorePorts): readonly NamedProvider[] {
+  return [
+    { provide: Authenticator, useFactory: () => new ApiKeyAuthenticator(ports.keys, ports.keyFormat) },
+    { provide: GatewayReadiness, useFactory: () => new GatewayReadiness(ports.health, ports.bus) },
+    { provide: Readiness, useExisting: GatewayReadiness },
+    { provide: EventWriter, useFactory: () => new EventWriter(ports) },
+    { provide: StreamHub, useFactory: () => new StreamHub(ports) },
+    { provide: RunEnqueuer, useFactory: () => new RunEnqueuer(ports.queue, ports.logger) },
+    {
+      provide: AgentDirectory,
+      useFactory: () => new AgentDirectory({ store: ports.agents, bus: ports.bus, logger: ports.logger }),
+    },
+    {
+      provide: AgentsService,
+      useFactory: (directory: AgentDirectory) => new AgentsService(directory, ports.runners),
+      inject: [AgentDirectory],
+    },
+    {
+      provide: SubmissionsService,
+      useFactory: (directory: AgentDirectory, enqueuer: RunEnqueuer) =>
+        new SubmissionsService(ports.tasks, directory, enqueuer),
+      inject: [AgentDirectory, RunEnqueuer],
+    },
+    {
+      provide: TasksService,
+      useFactory: (hub: StreamHub, writer: EventWriter) => new TasksService(ports.tasks, hub, writer, ports.bus),
+      inject: [StreamHub, EventWriter],
+    },
+    {
+      provide: StreamsService,
+      useFactory: (tasks: TasksService, hub: StreamHub) => new StreamsService(tasks, hub, ports.log),
+      inject: [TasksService, StreamHub],
+    },
+    { provide: ArtifactsService, useFactory: () => new ArtifactsService(ports.tasks, ports.blobs, ports.links) },
+  ];
+}

@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Logger } from '#lib/domain';
+import { createSweeps, EventWriter, SweepLoop } from '#lib/execution';
+import { hashSecret } from '#lib/security';
+import type { INestApplication } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { GatewayConfig } from './config.js';
+import { ensureAdminKey } from './core/admin-key.js';
+import { AgentDirectory } from './core/agent.directory.js';
+import { AgentsFileError, parseAgentsFile } from './core/agents-file.js';
+import { GatewayReadiness } from './core/readiness.js';
+import { StreamHub } from './core/stream-hub.js';
+import { GatewayModule } from './gateway.module.js';
+import { EdgeAdapter } from './http/express.adapter.js';
+import { describeApi } from './http/openapi.js';
+import { EventStreams } from './http/sse.js';
+import { type Infrastructure, openInfrastructure } from './infrastructure.js';
+
+/** A gateway that serves. */
+export interface RunningGateway {
+  /** Where it listens. */
+  readonly url: string;
+  /** Ends it in order: what it has begun to answer is answered, within the drain time. */
+  stop(): Promise<void>;
+}
+
+/** How often connections that have become idle are closed while draining. */
+const DRAIN_STEP_MS = 50;
+
+/** @throws DomainError, AgentsFileError with one line for the operator. */
+export async function startGateway(config: GatewayConfig, logger: Logger): Promise<RunningGateway> {
+  const place = { url: '' };
+  const infrastructure = await openInfrastructure(config, logger, () => config.publicUrl ?? place.url);
+  try {
+    await prepare(config, infrastructure, logger);
+    const app = await NestFactory.create(
+      GatewayModule.over(infrastructure.ports),
+      new EdgeAdapter({ maxBodyBytes: config.maxBodyBytes }),
+      { bodyParser: false, logger: false, abortOnError: false },
+    );
+    describeApi(app);
+    await app.get(AgentDirectory, { strict: false }).open();
+    await app.listen(config.port, config.host);
+    place.url = urlOf(app, config.host);
+    const sweeps = startSweeps(app, infrastructure, config);
+    logger.info('the gateway listens', { address: place.url });
+    return { url: place.url, stop: () => stop(app, { infrastructure, sweeps, drainMs: config.drainMs }) };
+  } catch (error) {
+    await infrastructure.close();
+    throw error;
+  }
+}
+
+/** What has to be in the database before the first request. */
+async function prepare(config: GatewayConfig, { ports, partitions }: Infrastructure, logger: Logger): Promise<void> {
+  await partitions.ensure();
+  if (config.adminKey) {
+    const { id, secret } = config.adminKey;
+    const what = await ensureAdminKey(ports.keys, { id, secretHash: hashSecret(secret) });
+    logger.info('the admin key is in place', { what });
+  }
+  const text = await readFile(config.agentsFile, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new AgentsFileError(`it cannot be read (${error.code})`);
+  });
+  const agents = parseAgentsFile(text, ports.runners);
+  const digest = createHash('sha256').update(text).digest('hex');
+  if (await ports.agents.applyFile(digest, agents))
+    logger.info('the agents file was applied', { agents: agents.length });
+}
+
+function startSweeps(
+  app: INestApplication,
+  { ports, runs, partitions }: Infrastructure,
+  config: GatewayConfig,
+): SweepLoop {
+  const writer = app.get(EventWriter, { strict: false });
+  const sweeps = createSweeps(
+    { ...ports, runs, writer },
+    {
+      leaseMs: config.leaseMs,
+      // A kind that is not known here may be resumable: whoever hosts it decides.
+      canResume: (kind) => ports.runners.find((runner) => runner.kind === kind)?.capabilities.resume ?? true,
+      ensurePartitions: () => partitions.ensure(),
+    },
+  );
+  const loop = new SweepLoop(ports.logger);
+  loop.start(sweeps);
+  return loop;
+}
+
+interface Parts {
+  readonly infrastructure: Infrastructure;
+  readonly sweeps: SweepLoop;
+  readonly drainMs: number;
+}
+
+async function stop(app: INestApplication, { infrastructure, sweeps, drainMs }: Parts): Promise<void> {
+  app.get(GatewayReadiness, { strict: false }).stop();
+  const server = app.getHttpServer() as Server;
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  app.get(EventStreams, { strict: false }).close();
+  const idle = setInterval(() => server.closeIdleConnections(), DRAIN_STEP_MS);
+  const force = setTimeout(() => server.closeAllConnections(), drainMs);
+  await closed;
+  clearInterval(idle);
+  clearTimeout(force);
+  await sweeps.stop();
+  app.get(AgentDirectory, { strict: false }).close();
+  app.get(StreamHub, { strict: false }).close();
+  await app.get(EventWriter, { strict: false }).close();
+  await app.close();
+  await infrastructure.close();
+}
+
+function urlOf(app: INestApplication, host: string): string {
+  const { port } = (app.getHttpServer() as Server).address() as AddressInfo;
+  const reachable = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+}

@@ -1,0 +1,104 @@
+import { CATALOG } from '#lib/adapters/catalog';
+import { DomainError, type Logger, type RunStore, type SecretStore } from '#lib/domain';
+import { createMessaging } from '#lib/messaging';
+import {
+  Database,
+  openDataSource,
+  pendingMigrations,
+  PgAgentStore,
+  PgDatabaseHealth,
+  PgEventLog,
+  PgKeyStore,
+  PgPartitions,
+  PgRunStore,
+  PgSecretStore,
+  PgTaskStore,
+} from '#lib/persistence';
+import { isSecretOf, type LinkKey, LinkSigner, parseApiKey } from '#lib/security';
+import { DiskBlobStore } from '#lib/storage';
+import { randomBytes } from 'node:crypto';
+import type { GatewayConfig } from './config.js';
+import type { RunnerKind } from './core/agents-file.js';
+import type { RunnerTraits } from './core/agents.service.js';
+import type { CorePorts } from './core/core.module.js';
+
+/** What the process has opened, to be closed last. */
+export interface Infrastructure {
+  readonly ports: CorePorts & { readonly runners: readonly (RunnerKind & RunnerTraits)[] };
+  readonly runs: RunStore;
+  readonly partitions: PgPartitions;
+  close(): Promise<void>;
+}
+
+/** Opens database, queue, bus and files. @throws DomainError `unavailable` with one line for the operator. */
+export async function openInfrastructure(
+  config: GatewayConfig,
+  logger: Logger,
+  publicUrl: () => string,
+): Promise<Infrastructure> {
+  const { databaseUrl, redisUrl } = config;
+  await assertMigrated(databaseUrl);
+  const closers: (() => Promise<unknown>)[] = [];
+  const close = async (): Promise<void> => {
+    for (const step of closers.splice(0).reverse()) await step();
+  };
+  const pool = (name: string, max: number): Database => {
+    const database = new Database({ databaseUrl, name: `gateway ${name}`, max });
+    closers.push(() => database.close());
+    return database;
+  };
+  try {
+    const requests = pool('requests', 6);
+    const log = new PgEventLog(pool('writer', 1), pool('log', 4));
+    const source = await openDataSource(databaseUrl);
+    closers.push(() => source.destroy());
+    const messaging = await createMessaging({ databaseUrl, redisUrl, logger });
+    closers.push(() => messaging.close());
+    const signer = new LinkSigner(await linkKeys(config, new PgSecretStore(source)));
+    const ports = {
+      logger,
+      log,
+      tasks: new PgTaskStore(requests),
+      agents: new PgAgentStore(source),
+      keys: new PgKeyStore(source),
+      blobs: new DiskBlobStore(config.storageDir),
+      health: new PgDatabaseHealth(requests),
+      queue: messaging.queue,
+      bus: messaging.bus,
+      keyFormat: { parse: parseApiKey, isSecretOf },
+      links: { publicUrl, signer },
+      runners: [...CATALOG, ...(await extraRunners(config.extraAdapters))],
+    };
+    return { ports, runs: new PgRunStore(requests), partitions: new PgPartitions(requests), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function assertMigrated(databaseUrl: string): Promise<void> {
+  const pending = await pendingMigrations(databaseUrl).catch((cause: unknown) => {
+    const { code } = cause as { code?: string };
+    throw new DomainError('unavailable', `DATABASE_URL: the database does not answer (${code ?? 'no reason given'}).`, {
+      cause,
+    });
+  });
+  if (pending.length === 0) return;
+  throw new DomainError('unavailable', `The database lacks ${pending.join(', ')}: run npm run migrate first.`);
+}
+
+/** The configured keys, else one that all gateways share. */
+async function linkKeys({ linkKeys: given }: GatewayConfig, secrets: SecretStore): Promise<[LinkKey, ...LinkKey[]]> {
+  const [first, ...others] = given ?? [];
+  if (first) return [first, ...others];
+  return [{ id: 'db', secret: await secrets.getOrCreate('link-key', () => randomBytes(32)) }];
+}
+
+/** Descriptors of a module named for tests; the adapters beside them are the runtime's. */
+async function extraRunners(module: string | undefined): Promise<readonly (RunnerKind & RunnerTraits)[]> {
+  if (module === undefined) return [];
+  const loaded = (await import(module)) as {
+    readonly adapters: readonly { readonly descriptor: RunnerKind & RunnerTraits }[];
+  };
+  return loaded.adapters.map(({ descriptor }) => descriptor);
+}
