@@ -27,6 +27,11 @@ export default {
       testMatch: ['<rootDir>/{apps,libs,test,scripts}/**/*.int-spec.ts'],
       testTimeout: 60_000,
     },
-    { ...withServices, displayName: 'e2e', testMatch: ['<rootDir>/test/e2e/**/*.e2e-spec.ts'], testTimeout: 120_000 },
+    {
+      ...withServices,
+      displayName: 'e2e',
+      testMatch: ['<rootDir>/test/{e2e,faults}/**/*.e2e-spec.ts'],
+      testTimeout: 120_000,
+    },
   ],
 };
