@@ -46,7 +46,10 @@ describe('a runtime killed and a Redis emptied amid 200 tasks of both bundled ag
       const submissions = await Promise.all(
         Array.from({ length: TASKS }, (_, index) =>
           call(`${installation.gateways[index % 2]?.url}/v1/tasks`, {
-            body: index % 2 === 0 ? { agent_id: 'text-analyst', input: REVIEW } : { agent_id: 'site-builder', input: REQUEST },
+            body:
+              index % 2 === 0
+                ? { agent_id: 'text-analyst', input: REVIEW }
+                : { agent_id: 'site-builder', input: REQUEST },
           }),
         ),
       );
@@ -63,7 +66,9 @@ describe('a runtime killed and a Redis emptied amid 200 tasks of both bundled ag
 
       const ended = async (): Promise<boolean> => (await count('tasks where finished_at is null')) === 0;
       await until(ended, { timeoutMs: 150_000, intervalMs: 250, what: 'every task to end' });
-      const ends = await sql.query<{ state: string; count: string }>('select state, count(*) from task_heads group by state');
+      const ends = await sql.query<{ state: string; count: string }>(
+        'select state, count(*) from task_heads group by state',
+      );
       expect(ends.rows).toEqual([{ state: 'succeeded', count: String(TASKS) }]);
       expect(await count(`events where event_type in ('task.succeeded', 'task.failed', 'task.cancelled')`)).toBe(TASKS);
       expect(await count(`events where event_type = 'task.retrying'`)).toBeGreaterThanOrEqual(1);
