@@ -13,8 +13,8 @@ export interface MigrateOptions {
   readonly ownerUrl: string;
   /** How the processes connect; its user is given the application's role. */
   readonly databaseUrl: string;
-  /** Other schemas to bring up to date under the same lock, such as the queue's; the role gets the use of them. */
-  readonly others?: readonly { readonly schema: string; readonly migrate: (ownerUrl: string) => Promise<void> }[];
+  /** Other tables to bring up to date under the same lock, such as the queue's; the role gets the use of a `schema` named. */
+  readonly others?: readonly { readonly schema?: string; readonly migrate: (ownerUrl: string) => Promise<void> }[];
 }
 
 /**
@@ -32,7 +32,7 @@ export async function migrate(options: MigrateOptions): Promise<readonly string[
     const applied = await migrateOwn(options.ownerUrl);
     for (const other of options.others ?? []) {
       await other.migrate(options.ownerUrl);
-      await grantOther(client, other.schema);
+      if (other.schema !== undefined) await grantOther(client, other.schema);
     }
     await client.query(`select ${SCHEMA}.ensure_partitions(1, 30)`);
     await grantRole(client, new URL(options.databaseUrl).username);
