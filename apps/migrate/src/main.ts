@@ -1,3 +1,4 @@
+import { setUpCheckpoints } from '#lib/adapters/workflow';
 import { isDomainError } from '#lib/domain';
 import { migrateQueue, QUEUE_SCHEMA } from '#lib/messaging';
 import { migrate } from '#lib/persistence';
@@ -5,7 +6,8 @@ import { SettingsError } from '#lib/platform';
 import { readConfig } from './config.js';
 
 async function main(): Promise<void> {
-  const applied = await migrate({ ...readConfig(), others: [{ schema: QUEUE_SCHEMA, migrate: migrateQueue }] });
+  const others = [{ schema: QUEUE_SCHEMA, migrate: migrateQueue }, { migrate: setUpCheckpoints }];
+  const applied = await migrate({ ...readConfig(), others });
   process.stdout.write(applied.length === 0 ? 'The database is up to date.\n' : `Applied ${applied.join(', ')}.\n`);
 }
 
