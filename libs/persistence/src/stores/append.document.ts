@@ -69,6 +69,8 @@ const ROWS: Readonly<Record<AppendPart, (folded: FoldedAppend, place: number) =>
           },
         ]
       : [],
+  // A run ends its own task after its claim took the row; anybody else may end one that was never claimed.
+  undispatch: ({ append: { guard }, patch }, place) => (patch.finished && guard.kind === 'control' ? [{ place }] : []),
 };
 
 /** '' empties a column, null leaves it. */

@@ -10,6 +10,7 @@ export const APPEND_PARTS = [
   'closeConfirmations',
   'checkpoints',
   'dispatch',
+  'undispatch',
 ] as const;
 export type AppendPart = (typeof APPEND_PARTS)[number];
 
@@ -131,6 +132,10 @@ from moved m join json_to_recordset(${p}::json) as p(place int, run_no int, reas
   attempt int, error text) on p.place = m.place
 join tasks t on t.task_key = m.task_key
 on conflict do nothing`,
+
+  undispatch: (p) => `
+delete from outbox o using moved m join json_to_recordset(${p}::json) as p(place int) on p.place = m.place
+where o.task_key = m.task_key`,
 };
 
 const cache = new Map<string, Statement>();

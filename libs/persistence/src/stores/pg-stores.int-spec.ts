@@ -166,6 +166,14 @@ describe('a task in Postgres', () => {
     ]);
   });
 
+  it('leaves nothing to be queued when it ends before it was claimed', async () => {
+    const [ended, open] = [await submitted(), await submitted()];
+    const cancelled = draft({ type: 'task.cancelled', payload: { forced: false } });
+    await log.append([{ taskKey: ended, guard: { kind: 'control', from: ['queued'] }, events: [cancelled] }]);
+    const text = 'select task_key from outbox where task_key = any ($1::uuid[])';
+    expect(await database.query({ name: '', text }, [[ended, open]])).toEqual([{ task_key: open }]);
+  });
+
   it('is claimed by one of two runtimes, and the other gets nothing', async () => {
     const key = await submitted();
     const store = new PgRunStore(other);
