@@ -165,12 +165,12 @@ async function start() {
   await prepareDatabase();
   if (settings.redisUrl !== undefined) await stage('Look for Redis', () => checkRedis(settings.redisUrl));
   await stage('Migrate the database', () => runEntry(MIGRATE, [], environment()).then(() => undefined));
-  const key = await runEntry(KEYS, ['first'], environment());
   await declareServices();
   for (const service of services) startService(service);
   note();
   await stage('Start gateway and runtime', () => Promise.all(services.map(waitUntilReady)));
-  welcome(key);
+  // Made last: a key that a failed start has made would never have been shown.
+  welcome(await runEntry(KEYS, ['first'], environment()));
   await Promise.race([...services.map(supervise), ...(server === undefined ? [] : [superviseServer()])]);
 }
 
