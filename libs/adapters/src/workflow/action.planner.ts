@@ -4,6 +4,10 @@ import { type Draft, type DraftAction, fieldKey } from './request.draft.js';
 import { type ActionKind, CREATED, type Language, type SiteAction, type SiteField, VOTES } from './site.plan.js';
 import { markAction, setAction } from './state.planner.js';
 
+/** What a total without a name is most likely of, and never of. */
+const MONEY = /amount|price|cost|paid|total|金额|价|费|支出|收入|[钱元]/i;
+const UNSUMMED = /\byear\b|\bage\b|年份|年龄/i;
+
 interface Context {
   readonly draft: Draft;
   readonly fields: SiteField[];
@@ -80,17 +84,19 @@ function nearest(words: string, fields: readonly SiteField[]): SiteField[] {
   const key = fieldKey(simplify(words).replace(/^(?:the|a|an|by|their)\s+/i, ''));
   const head = fieldKey(words.trim().split(/\s+/).at(-1) ?? '');
   if (key.length < 2) return [];
-  return fields.filter((field) => {
+  const near = fields.filter((field) => {
     const own = fieldKey(simplify(field.label));
     const last = fieldKey(field.label.split(/\s+/).at(-1) ?? '');
-    return (
-      own.endsWith(key) ||
-      own.startsWith(key) ||
-      (key.length > 1 && key.includes(own)) ||
-      last === head ||
-      (/日期|时间|date/.test(key) && /^(?:date|datetime-local)$/.test(field.type))
-    );
+    const dated = /日期|时间|date/.test(key) && /^(?:date|datetime-local)$/.test(field.type);
+    return own.endsWith(key) || own.startsWith(key) || key.includes(own) || last === head || dated;
   });
+  return near.length > 0 ? near : fields.filter((field) => shareWord(words, field.label));
+}
+
+/** "responsible person" and "who is responsible". */
+function shareWord(a: string, b: string): boolean {
+  const words = new Set(a.toLowerCase().match(/[a-z]{5,}/g) ?? []);
+  return (b.toLowerCase().match(/[a-z]{5,}/g) ?? []).some((word) => words.has(word));
 }
 
 function byField(action: DraftAction, context: Context): SiteAction[] {
@@ -146,9 +152,11 @@ function overNumbers(action: DraftAction, context: Context): SiteAction[] {
   const kind = action.kind === 'sum' ? 'sum' : 'average';
   // What is to be added up is a number, whatever its name let us think.
   for (const field of fieldsIn(action.on ?? '', context)) if (field.type === 'text') asNumber(field);
-  const numbers = fields.filter((field) => field.type === 'number');
+  const numbers = fields.filter((field) => field.type === 'number' && !UNSUMMED.test(field.label));
   const named = fieldsIn(action.on ?? '', context).filter((field) => field.type === 'number');
-  const targets = named.length > 0 ? named : numbers.slice(0, 1);
+  const all = kind === 'average' && (action.on ?? '') === '';
+  const likely = [...numbers].sort((a, b) => Number(MONEY.test(b.label)) - Number(MONEY.test(a.label)));
+  const targets = named.length > 0 ? named : likely.slice(0, all ? numbers.length : 1);
   if (targets.length === 0) return [{ kind: 'count', label: say(ACTION_WORDS.count, language) }];
   return targets.map((field) => ({
     kind,

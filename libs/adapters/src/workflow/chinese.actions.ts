@@ -39,7 +39,7 @@ const ACTIONS: readonly (readonly [RegExp, Make])[] = [
     /(?:按照?|根据|依据?)?(.*?)(?:来|进行|的)?(?:从(?:新到旧|高到低|大到小|旧到新|低到高|小到大))?(?:(倒序|降序|升序|正序)|排序|排列|排名)/,
     ([on, order]) => [{ kind: 'sort', on: on ?? '', descending: /倒|降/.test(order ?? '') || undefined }],
   ],
-  [/最新(?:的)?(?:在最?前|排在?最?前|靠前|显示在前)/, () => [{ kind: 'sort', on: 'created', descending: true }]],
+  [/最新(?:的)?.{0,6}(?:在|排|放|靠)在?最?(?:前|上|顶)/, () => [{ kind: 'sort', on: 'created', descending: true }]],
   [
     new RegExp(`^${PRE}(?:标记|标为|设为|设置|切换|勾选|打勾|打钩|改为|变为)(?:为|成|是|状态)?(?:已)?(.*)$`),
     ([to]) => [{ kind: 'toggle', on: to ?? '' }],
@@ -85,10 +85,16 @@ const CLEAR = new RegExp(
   'i',
 );
 
+/** "添加删除", "新增修改查询": verbs with nothing between them. */
+const VERB = /新增|添加|增加|创建|修改|编辑|更新|删除|查看|浏览|查询|搜索|查找|导出|打印/g;
+const VERBS = new RegExp(`^${PRE}((?:${VERB.source}){2,})`);
+
 /** The actions a part names. In a list of fields ("提交日期", "查询编号") only an unmistakable one counts. */
 export function readChineseAction(text: string, inFields: boolean): DraftAction[] | undefined {
   const bare = text.replace(/(?:等)?(?:功能|按钮|操作|的功能)$/, '');
   if (bare === '' || (inFields && !clearly(text))) return undefined;
+  const run = VERBS.exec(bare)?.[1];
+  if (run !== undefined) return (run.match(VERB) ?? []).flatMap((verb) => readChineseAction(verb, false) ?? []);
   for (const [pattern, make] of ACTIONS) {
     const match = pattern.exec(bare);
     if (match !== null) return make(match.slice(1).map((group) => group?.trim()));

@@ -4,6 +4,9 @@ import { splitWords } from './chinese.parts.js';
 import { guessField } from './field.guess.js';
 import { addField, type Draft, type DraftField } from './request.draft.js';
 
+/** "包含标题、正文、作者的公告栏": the thing itself ends the list of its fields. */
+const THING_AT_END = /^(.+?)的(.{1,8}(?:页面?|表单?|系统|网站|网页|栏|板|本|簿|清单|应用|工具|平台))$/;
+
 /** Where the reader is. */
 export interface ChineseReading {
   readonly draft: Draft;
@@ -21,7 +24,9 @@ export function takeBrackets(brackets: readonly string[], reading: ChineseReadin
 /** Takes a part of an open list as a field. */
 export function takeField(text: string, brackets: readonly string[], reading: ChineseReading): void {
   const field: DraftField = { label: '', weak: reading.mode === 'perhaps' };
-  const rest = takeChineseModifiers(text, field);
+  const [, last, thing] = THING_AT_END.exec(text) ?? [];
+  reading.draft.title ||= thing ?? '';
+  const rest = takeChineseModifiers(last ?? text, field);
   const label = cleanLabel(rest);
   if (label === undefined) {
     const last = reading.group.at(-1);

@@ -55,7 +55,8 @@ function readPart(part: string, reading: ChineseReading): void {
     const { draft } = reading;
     draft.noun ??= opened.noun;
     nameThing(opened, reading);
-    if (isUnsupported(plain.slice(0, plain.length - opened.rest.length))) draft.unsupported.push(text);
+    const before = plain.length - opened.rest.length;
+    if (isUnsupported(plain.slice(0, before), reading)) draft.unsupported.push(text.slice(0, before).replace(/:$/, ''));
     reading.mode = opened.strong ? 'fields' : 'perhaps';
     reading.group = [];
   }
@@ -66,22 +67,27 @@ function readPart(part: string, reading: ChineseReading): void {
 
 function openedBy(text: string, plain: string, reading: ChineseReading): Opened | undefined {
   if (DENIES.test(plain) && !opensSurely(plain)) return undefined;
-  return openList(text, plain, { head: reading.head && MAKING.test(plain), listing: isListing(reading) });
+  return openList(text, plain, {
+    head: reading.head && MAKING.test(plain),
+    listing: isListing(reading) && reading.group.length > 0,
+  });
 }
 
 function isListing({ mode }: ChineseReading): boolean {
   return mode === 'fields' || mode === 'perhaps';
 }
 
-function isUnsupported(plain: string): boolean {
-  return CHINESE_UNSUPPORTED.some((pattern) => pattern.test(plain));
+function isUnsupported(plain: string, { head }: ChineseReading): boolean {
+  // "生日提醒页面" and "任务看板" are names here; what they promise is asked for, if at all, further on.
+  const said = head ? plain.replace(/提醒|分享|看板|智能|周期/g, '') : plain;
+  return CHINESE_UNSUPPORTED.some((pattern) => pattern.test(said));
 }
 
 /** "收集毕业留言，每条留言有昵称": what looked like the first field named the thing. */
-function nameThing({ each }: Opened, { draft, group, mode }: ChineseReading): void {
+function nameThing({ each, strong }: Opened, { draft, group, mode }: ChineseReading): void {
   const [only] = group;
   if (only === undefined || group.length > 1 || draft.fields.at(-1) !== only) return;
-  if (each) {
+  if (each === true || (strong && mode === 'perhaps')) {
     draft.fields.pop();
     draft.noun = only.label;
   } else if (mode === 'perhaps') only.weak = true;
@@ -95,9 +101,9 @@ function readDenied({ plain }: Said, { draft }: ChineseReading): boolean {
   return true;
 }
 
-function readUnsupported({ text, plain }: Said, { draft }: ChineseReading): boolean {
-  const found = isUnsupported(plain);
-  if (found) draft.unsupported.push(text);
+function readUnsupported({ text, plain }: Said, reading: ChineseReading): boolean {
+  const found = isUnsupported(plain, reading);
+  if (found) reading.draft.unsupported.push(text);
   return found;
 }
 

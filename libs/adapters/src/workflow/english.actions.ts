@@ -100,7 +100,7 @@ const ACTIONS: readonly (readonly [RegExp, Make])[] = [
   ],
   [
     new RegExp(
-      `^(?:an? )?(?:delet|remov|eras|discard|cancel|unregister|withdraw|unsubscrib)(?:e|es|ed|ing|s|ling|able|ion|al)?(?: (?:${OBJECT}).*| button| function| option)?$`,
+      `^(?:an? )?(?:delet|remov|eras|discard|cancel|unregister|withdraw|unsubscrib)(?:e|es|ed|led|ing|s|ling|able|ion|al)?(?: (?:${OBJECT}).*| button| function| option)?$`,
     ),
     (_, verb) => [{ kind: 'delete', label: verb }],
   ],

@@ -1,3 +1,4 @@
+import { MARK } from './english.marks.js';
 import { takeModifiers } from './english.modifiers.js';
 import { TYPE_WORDS } from './english.types.js';
 import type { DraftField } from './request.draft.js';
@@ -11,7 +12,10 @@ const LIMIT = /^(?:min|max|at least|at most|up to|default)|char|digit|letter/i;
 
 /** Reads one bracket behind a field: its options, its type, its bounds. What is none of these is a hint and is dropped. */
 export function readBracket(bracket: string, field: DraftField): void {
-  const text = bracket.trim().replace(/^(?:e\.?g\.?|for example|such as|like|i\.?e\.?)[,: ]+/i, '');
+  const text = bracket
+    .replaceAll(MARK.glue, ' ')
+    .trim()
+    .replace(/^(?:e\.?g\.?|for example|such as|like|i\.?e\.?)[,: ]+/i, '');
   const type = TYPE_WORDS[text.toLowerCase()];
   if (type !== undefined) field.type = type;
   else if (UNITS.test(text)) {

@@ -38,20 +38,14 @@ function constrainFields(text: string, segment: Segment, { draft, pending, held 
     return false;
   }
   const names = [...pending.splice(0), (said[1] ?? '').replace(/^(?:only|both|the|an?) /gi, '')];
-  const known = names.map((name) => fieldCalled(cleanLabel(name) ?? '', draft)).filter((field) => field !== undefined);
-  const subject = cleanLabel(names.at(-1) ?? '') ?? '';
-  if (fieldCalled(subject, draft) === undefined) {
-    if (guessField(subject, 'en') === undefined || !/\b(?:required|optional|mandatory|unique|valid|\d+)\b/.test(text))
-      return false;
-    known.push(addField(draft, { label: subject }));
-  }
+  const known = constrained(names, text, draft);
   for (const field of known) {
     const rest = takeModifiers(` ${said[2] ?? ''} ${text.slice((said[1] ?? '').length)}`, field);
     segment.brackets.forEach((bracket) => readBracket(bracket, field));
     if (/\b(?:after|before|later|earlier|same as|match|equal|depend|default|future|past|today)\b/i.test(rest))
       draft.unsupported.push(tidy(text, held));
   }
-  return true;
+  return known.length > 0;
 }
 
 /** The field of that name, or the only one whose label holds it: "phone" for "parent's phone number". */
@@ -60,4 +54,18 @@ function fieldCalled(label: string, { fields }: Draft): DraftField | undefined {
   if (exact !== undefined || label.length < 3) return exact;
   const near = fields.filter((field) => ` ${field.label.toLowerCase()} `.includes(` ${label.toLowerCase()} `));
   return near.length === 1 ? near[0] : undefined;
+}
+
+function isFigure({ label, type, options }: DraftField): boolean {
+  return options === undefined && (type ?? guessField(label, 'en')?.type) === 'number';
+}
+
+/** The fields a statement is about; a usual one that nobody listed yet is added ("email must be unique"). */
+function constrained(names: readonly string[], text: string, draft: Draft): DraftField[] {
+  const known = names.map((name) => fieldCalled(cleanLabel(name) ?? '', draft)).filter((field) => field !== undefined);
+  const subject = cleanLabel(names.at(-1) ?? '') ?? '';
+  if (/^(?:all )?(?:values|numbers|readings|figures)$/i.test(subject)) return draft.fields.filter(isFigure);
+  if (fieldCalled(subject, draft) !== undefined) return known;
+  const rules = /\b(?:required|optional|mandatory|unique|valid|\d+)\b/.test(text);
+  return rules && guessField(subject, 'en') !== undefined ? [...known, addField(draft, { label: subject })] : [];
 }

@@ -17,6 +17,7 @@ export const ENGLISH_TYPES: readonly (readonly [RegExp, FieldGuess])[] = [
   ],
   [/^time of\b|\btimes?$/, { type: 'time' }],
   [/\byear\b(?! of experience)/, { type: 'number', integer: true, min: 1000, max: 9999 }],
+  [/^(price|cost|fee|rate|amount|distance|weight) per\b/, { type: 'number', min: 0 }],
   [/^(amount|price|cost|total|fee|money) \w+$/, { type: 'number', min: 0 }],
   [
     /^(number|quantity|hours|days|minutes|units|copies|pages) \w+(ed|en|d|t)$/,
@@ -25,10 +26,13 @@ export const ENGLISH_TYPES: readonly (readonly [RegExp, FieldGuess])[] = [
   [/\b(journal|diary|log) entry$/, { type: 'textarea' }],
   [/^(why|reason for)\b/, { type: 'textarea' }],
   [/^how (much|many|often|long|far)\b/, { type: 'text' }],
-  [/\b(odometer|litres|liters|speed|age in|power|score)\b/, { type: 'number', min: 0 }],
+  [
+    /\b(odometer|litres|liters|speed|age in|power|score|systolic|diastolic|pulse|heart rate|bpm)\b/,
+    { type: 'number', min: 0 },
+  ],
   [/^(is|has|have|whether|was|are|does|did|do|can|will|wants?|needs?)\b/, { type: 'checkbox' }],
   [
-    /\b(check ?box|done|completed?|finished|paid|available|agree(d|ment)?|consents?|subscribed|newsletter|favou?rited?|urgent|attending|confirmed|verified|resolved|in stock|vegetarian|vegan|attended|returned|shipped|delivered|approved|published|archived|yes\/no|opt[- ]?in|terms and conditions|accept terms|purchased|bought|packed|watched|smoker|vaccinated|answered)$/,
+    /\b(check ?box|done|completed?|finished|paid|available|agree(d|ment)?|consents?|subscribed|newsletter|favou?rited?|urgent|attending|confirmed|verified|resolved|in stock|vegetarian|vegan|attended|returned|shipped|delivered|approved|published|archived|yes\/no|opt[- ]?in|terms and conditions|accept terms|purchased|bought|packed|watched|smoker|vaccinated|answered|needed|included|allowed)$/,
     { type: 'checkbox' },
   ],
   [
@@ -43,7 +47,7 @@ export const ENGLISH_TYPES: readonly (readonly [RegExp, FieldGuess])[] = [
     { type: 'number', min: 0 },
   ],
   [
-    /^(number|count|amount|quantity|no\.?) of\b|\b(quantity|qty|count|stock|stock level|points|copies|guests|people|persons|seats|attendees|participants|adults|children|kids|nights|calories|pages|page count|steps|reps|repetitions|sets|laps|mileage|servings|capacity|tickets|units|units? sold|rooms|bedrooms|bathrooms|floors|head ?count|group size|party size|years of experience|cups|glasses|goals|wins|losses|age limit|number in stock|size of (party|group|team))$/,
+    /^(number|count|amount|quantity|no\.?) of\b|\b(quantity|qty|count|stock|stock level|points|copies|guests|people|persons|seats|adults|children|kids|nights|calories|pages|page count|steps|reps|repetitions|sets|laps|mileage|servings|capacity|tickets|units|units? sold|rooms|bedrooms|bathrooms|floors|head ?count|group size|party size|years of experience|cups|glasses|goals|wins|losses|age limit|number in stock|size of (party|group|team))$/,
     { type: 'number', integer: true, min: 0 },
   ],
   [
@@ -77,6 +81,7 @@ export const ENGLISH_UNSUPPORTED: readonly RegExp[] = [
     `\\b(?:(?:send|sends|sending|receive|get|gets) (?:\\w+ ){0,4}?(?:e-?mails?|sms|text messages?|texts|notifications?|reminders?|alerts?|newsletters?|invitations?|confirmations?|receipts?|whatsapp)\\b|(?:e-?mail|sms|text|push|browser|desktop|slack|automatic) (?:\\w+ )?(?:notifications?|reminders?|alerts?|confirmations?|messages|invitations?|verification)|(?:confirmation|reminder|notification|welcome|thank[- ]you|follow[- ]up) e-?mails?|notif(?:y|ies|ied|ications?)\\b${FIELD_HEAD}|remind(?:s|ed)?\\b(?= \\w+)|reminders?\\b${FIELD_HEAD}|alerts? (?:me|us|when|the)|by (?:e-?mail|sms)|e-?mails? (?:me|us|them|the \\w+|a copy|it|each|every|out)\\b)`,
   ),
   /\b(?:upload\w*|attach(?:ments?|ing|ed)?|file picker|(?:take|add|with) (?:a |an )?(?:photos?|pictures?|images?|files?|videos?)|camera|scan(?:s|ning)?\b(?= (?:a |the )?(?:barcode|qr|receipt|document)s?)|record (?:audio|video|voice)|(?:voice|audio|video) (?:input|recording|messages?|calls?)|speech recognition)\b/,
+  /^(?:an? |the )?(?:\w+ )?(?:maps?|calendar|chat|notifications?|newsletter sign-?up)$/,
   /^(?:an? |the |their |profile |cover |product )*(?:photos?|pictures?|images?|avatars?|files?|resume|cv|curriculum vitae|screenshots?|thumbnail|document)(?: files?)?$/,
   /\b(?:google maps?|interactive maps?|maps? (?:view|of|with|showing)|on (?:a|the) map|geo-?locat\w+|gps|current location|nearby|route planning)\b/,
   /\b(?:real[- ]?time|live (?:updates?|chat|feed|location|scores?|prices?)|web ?sockets?|chat(?:bots?|ting| rooms?)?\b|instant messag\w+|video conferenc\w+|stream(?:s|ing)?)\b/,
@@ -96,7 +101,7 @@ export const ENGLISH_IGNORED: readonly RegExp[] = [
   /^(?:please|thanks?(?: you)?|thank you.*|hi|hello|hey.*|ok(?:ay)?|etc\.?|so on|more|back|that'?s (?:it|all)|nothing else|others?)$/,
   /\b(?:clean|simple|nice|modern|pretty|minimal\w*|responsive|beautiful|basic|small|friendly|accessible|tidy|elegant|plain|fast|easy|intuitive|attractive|professional|lightweight|mobile[- ]friendly|user[- ]friendly)\b(?: \w+){0,3}$/,
   /\b(?:back[- ]?end|front[- ]?end|html|css|javascript|node(?:\.?js)?|rest api|api|database|server|json(?: file)?|http)$/,
-  /^(?:a |an |the |one |some |its |my |our )*(?:web ?)?(?:\w+ )?(?:page|site|website|app|form|tool|table|grid|cards?|button|section|header|footer|heading|title bar|layout|design|interface|ui|view|screen|look|style|label|inputs?|fields?|column|columns|input fields?|text boxes|details?|information|info|data|features?|functions?|functionality|actions?|buttons|ability|option|crud|validation|error messages?)$/,
+  /^(?:a |an |the |one |some |its |my |our )*(?:web ?)?(?:\w+ )?(?:page|site|website|app|form|tool|table|grid|cards?|button|section|header|footer|heading|title bar|layout|design|interface|ui|view|screen|look|style|inputs?|fields?|column|columns|input fields?|text boxes|details?|information|info|data|features?|functions?|functionality|actions?|buttons|ability|option|crud|validation|error messages?)$/,
   /^(?:it|them|they|this|that|these|those|all|everything|each|one|some|any|everyone|anyone|people|users?|visitors?|customers?|me|us|you|which|who|there|here|below|above)$/,
   /\b(?:persist\w*|stored? (?:on|in|them|it|the data)|saved? (?:on|in|them|it|the data)|are (?:saved|stored|kept)|is (?:saved|stored|kept)|remember(?:s|ed)?|should work|must work|validat\w+|make sure|keep it)\b/,
 ];

@@ -9,9 +9,9 @@ export const MARK = {
 const { fields: F, perhaps: W, clause: C, show: S } = MARK;
 
 const ENTRY_VERBS =
-  'enter, fill(?: in| out)?, provide, leave, collect, capture, gather, submit, specify, input, type in, give, state, write down, choose, select, pick, ask(?: \\w+)? for, type';
+  'enter, fill(?: in| out)?, provide, leave, collect, capture, gather, submit, specify, input, type in, give, state, write down, choose, select, pick, ask(?: \\w+)? for, type, say';
 const KEEP_VERBS =
-  'record, store, save, track, log, register, keep(?: track of)?, note(?: down)?, add, post, write, create, set, manage, book, reserve, send, share, remember, hold, accept, need, require, report, request, want';
+  'record, store, save, track, log, register, keep(?: track of)?, note(?: down)?, add, post, write, create, set, manage, book, reserve, send, share, remember, hold, accept, need, require, report, request';
 const SHOW_VERBS = 'list, show, display, see, view, browse, look at, present';
 const PART = (verbs: string): string =>
   verbs
@@ -24,7 +24,7 @@ const PART = (verbs: string): string =>
       return `(?:${head}|${head}s|${head}es|${stem}ing|${twin}ing)${tail}`;
     })
     .join('|');
-const DET = `(?:an?|the|their|his|her|your|my|its|our|any|some|each|every|at least|optionally|all)\\b`;
+const DET = `(?:an?|the|their|his|her|your|my|its|our|any|some|each|every|at least|optionally|all|how (?:many|much|often|long))\\b`;
 const NOT_NP = `(?!\\s*(?:it|them|that|this|by|to|on|up|and|or|via|through|using|when|if|as)\\b|\\s*[,.;:)]|\\s*$)`;
 
 const BEFORE = `(?<=^|[.:;(]\\s*|${C}\\s*|\\b(?:to|can|could|should|must|will|may|for|people|users|visitors|customers|guests|students|members|i|we|they|it|that|which|who|page|form|app|site|just|also|simply|by|me|us)\\s+|(?:^|[.;:]\\s+|\\b(?:where|and|when|so|that)\\s+)(?:the |our |all |my )?[a-z]+s\\s+)`;
@@ -36,7 +36,7 @@ export const LISTS: readonly (readonly [RegExp, string])[] = [
     F,
   ],
   [
-    /\b(?:with|having|has|have|containing|contains?|including|includes?|using|of|include|needs?|offers?|for|and|the|via)? ?(?:the |these |this |an? |its |\d+ |\w+ )?(?:following )?(?:input |form |data |text |entry |required |mandatory )?(?:fields?|columns|inputs|properties|attributes|questions|values)(?: (?:are|should be|include|like|such as|named|called|for|being|needed|required|to (?:enter|fill in|collect))(?: (?:the|an?))?)?:? (?=[^)])/gi,
+    /\b(?:with|having|has|have|containing|contains?|including|includes?|using|of|include|needs?|offers?|for|and|the|via)? ?(?:the |these |this |an? |its |\d+ |\w+ )?(?:following )?(?:input |form |data |text |entry |required |mandatory )?(?:fields?|columns|inputs|properties|attributes|questions)(?: (?:are|should be|include|like|such as|named|called|for|being|needed|required|to (?:enter|fill in|collect))(?: (?:the|an?))?)?:? (?=[^)])/gi,
     F,
   ],
   [/\b(?:fields?|columns|inputs|properties|attributes|details|data|information|questions) ?:/gi, F],
@@ -45,7 +45,7 @@ export const LISTS: readonly (readonly [RegExp, string])[] = [
     F,
   ],
   [
-    /\b(?:with|having|whose|has|have|containing|contains?|including|includes?|include|along with)\b(?! (?:to|at least|at most|up to|max|min|a max|a min|no more|more than|less than|\d)\b)/gi,
+    /\b(?:with|having|whose|has|have|containing|contains?|including|includes?|include|along with)\b(?! (?:to|at least|at most|up to|max|min|a max|a min|no more|more than|less than|and|or|\d)\b)(?!\s*[,.;])/gi,
     F,
   ],
   [new RegExp(`${BEFORE}(?:${PART(ENTRY_VERBS)})\\b${NOT_NP}`, 'gi'), F],

@@ -11,6 +11,10 @@ const NUMBER = '(-?\\d+(?:\\.\\d+)?)';
 /** What may be said of a field before, behind or in brackets; each match is cut out of the text. */
 const MODIFIERS: readonly (readonly [RegExp, Modify])[] = [
   [
+    /\bif (?:they|you|he|she|one|wanted|desired)(?: (?:want|like|wish|so wish)(?:es|s)?)?(?: to)?$/g,
+    (f) => void (f.required = false),
+  ],
+  [
     /\b(?:not required|optional(?:ly)?|not mandatory|if any|if available|may be (?:empty|blank))\b/g,
     (f) => void (f.required = false),
   ],

@@ -60,6 +60,7 @@ const USUAL: readonly (readonly [RegExp, string])[] = [
     '"$1$2"',
   ],
   [/\bname and surname\b/gi, 'name, surname'],
+  [/\b(\w{3,})(?: or |\s?\/\s?)(?:un|in|not |non-)\1\b/gi, '$1 checkbox'],
   [
     /\b(?:whether|if) (?:or not )?(?:(?:the |an? |its |their )?\w+ )?(?:is|are|was|were|will be|be)(?: an?| the)? ([\w -]+?)(?: or not)?(?=\s*(?:[,.;)]|$|\band\b))/gi,
     '$1 checkbox',

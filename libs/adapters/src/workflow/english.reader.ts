@@ -26,8 +26,17 @@ export function readEnglish(request: string): Draft {
   const draft: Draft = { title: readTitle(request), fields: [], actions: [], denied: [], unsupported: [], notes: [] };
   const { text, held } = prepareEnglish(request);
   const reading: Reading = { draft, held, mode: 'none', group: [], pending: [] };
-  for (const segment of segmentsOf(text)) readSegment(segment, reading);
+  const segments = segmentsOf(text);
+  segments.forEach((segment, at) => readSegment(asList(segment, segments.slice(at + 1), draft), reading));
   return draft;
+}
+
+/** "drivers list departure city, destination, date": a showing verb before three things or more, and no fields yet, lists them. */
+function asList(segment: Segment, after: readonly Segment[], { fields }: Draft): Segment {
+  const others = after.findIndex(({ opens }) => opens !== 'next');
+  const listed = others === -1 ? after.length : others;
+  const lists = segment.opens === 'show' && listed > 1 && fields.length === 0;
+  return lists ? { ...segment, opens: 'perhaps' } : segment;
 }
 
 function readSegment(segment: Segment, reading: Reading): void {
@@ -64,7 +73,7 @@ function nameThing({ draft, mode, group }: Reading): void {
   if (only === undefined || group.length > 1 || draft.fields.at(-1) !== only) return;
   if (mode === 'fields' && guessField(only.label, 'en') !== undefined) return;
   draft.fields.pop();
-  draft.noun ??= only.label;
+  if (!/^(?:new )?(?:ones?|entries|entry|items?|records?|data|details)$/i.test(only.label)) draft.noun ??= only.label;
 }
 
 function readUnsupported({ text, segment }: Said, { draft, held }: Reading): boolean {
@@ -115,6 +124,7 @@ function readField({ text, segment }: Said, reading: Reading): boolean {
 function readRest({ text, segment }: Said, reading: Reading): boolean {
   const { draft, held } = reading;
   const lower = text.toLowerCase();
+  if (findField(draft.fields, text) !== undefined) return true;
   if (segment.opens === 'sentence' && draft.fields.length === 0) {
     if (segment.brackets.length > 0) readList(segment.brackets, reading);
   } else if (isDemand(lower) || (segment.opens === 'next' && /^[a-z]{3,} [a-z]+s$/.test(lower))) {

@@ -32,7 +32,7 @@ const MAKE =
 export const SUBJECT_MODAL =
   /^(?:(?!(?:and|or)\b)[\w'/-]+ ){0,5}?(?:can(?:not|'t)?|could|should|must|may|will|would|needs? to|has to|have to|is able to|are able to|wants? to|is allowed to|are allowed to)(?: also| then| only| just| easily| always| each)?(?: be able to| be possible to| have the option to)? /i;
 const PERMIT =
-  /^(?:it |the \w+ |this )?(?:let|allow|enabl|permit|support|offer|provid|includ|featur)(?:s|e|es|ed|ing)?(?: (?:for|the|an?|me|us|them|you|users?|visitors?|people|everyone|anyone|customers?|guests?|members?|students?|staff|\w+s|\w+ \w+s))??(?: the)?(?: (?:to|ability to|option to))? (?=\w)/i;
+  /^(?:it |the \w+ |this )?(?:let|allow|enabl|permit|support|offer|provid|includ|featur)(?:s|e|es|ed|ing)?(?: for)?(?: (?:the |an? |all )?(?:me|us|them|you|users?|visitors?|people|everyone|anyone|customers?|guests?|members?|students?|staff|\w+s(?= to\b| (?:add|edit|delete|view|see|search|filter|sort|export|mark|enter|submit|leave|post|create|update|remove|vote|browse|track|record|manage)\b)))?(?: the)?(?: (?:to|ability to|option to))? (?=\w)/i;
 
 export function segmentsOf(text: string): Segment[] {
   const pieces = text.split(

@@ -19,6 +19,7 @@ export const TYPE_WORDS: Readonly<Record<string, FieldType>> = {
   time: 'time',
   datetime: 'datetime-local',
   'date-time': 'datetime-local',
+  'date and time': 'datetime-local',
   number: 'number',
   numeric: 'number',
   decimal: 'number',

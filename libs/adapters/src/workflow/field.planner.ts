@@ -5,18 +5,24 @@ import type { Draft, DraftField } from './request.draft.js';
 import { type FieldType, isChoice, type Language, MAX_FIELDS, RESERVED_NAMES, type SiteField } from './site.plan.js';
 
 const TEXTS: ReadonlySet<FieldType> = new Set(['text', 'textarea', 'email', 'tel', 'url']);
+/** Fields that are plain text and fields all the same. */
+const PLAIN =
+  /\b(?:name|title|subject|author|company|city|country|location|id|code|number)$|(?:姓名|名称|名字|昵称|标题|编号|作者)$/i;
 const YES_NO = /^(?:yes|no|是|否|true|false)$/i;
 const DAYS: ReadonlySet<FieldType | undefined> = new Set(['date', 'datetime-local']);
 /** A moment of its own, unlike the "time" of a daily routine. */
 const MOMENT =
-  /^(?:start|end|begin|arrival|departure|check-?(?:in|out)|pick-?up|drop-?off|event|meeting|appointment|booking)\w* time$|(?:开始|结束|到访|离开|到达|会议|预约|预订|活动|借出|归还|发布|入场|出发)时间$/i;
+  /^(?:start|end|begin|arrival|departure|check-?(?:in|out)|pick-?up|drop-?off|event|meeting|appointment|booking|delivery)\w* time$|^(?!营业|上班|下班|起床|睡觉|入睡|作息|上课|放学|吃饭).{1,8}时间$/i;
 /** A box that must be ticked to go on; any other box may stay empty even when required. */
 const CONSENT = /agree|terms|consent|accept|privacy|同意|条款|承诺/i;
 
 /** The fields of a draft, or those usual for such a thing when it names none. */
 export function chooseFields(draft: Draft, text: string, language: Language): DraftField[] {
   const known = (field: DraftField): boolean =>
-    field.type !== undefined || field.options !== undefined || guessField(field.label, language) !== undefined;
+    field.type !== undefined ||
+    field.options !== undefined ||
+    PLAIN.test(simplify(field.label)) ||
+    guessField(field.label, language) !== undefined;
   const kept = draft.fields.filter((field) => !field.weak || known(field) || isPartOfList(field, draft));
   if (kept.length > MAX_FIELDS) draft.unsupported.push(say(PLAN_WORDS.tooMany, language, String(MAX_FIELDS)));
   if (kept.length > 0) return kept.slice(0, MAX_FIELDS);

@@ -63,6 +63,41 @@ const REQUESTS: readonly Wanted[] = [
     actions: ['create', 'edit', 'filter:status', 'filter:priority', 'list'],
   },
   {
+    request:
+      'Create a potluck sign-up page. Guests provide their name, the dish they will bring, the number of servings and whether the dish is vegetarian. Guests can remove their entry.',
+    fields: ['Name:text*', 'Dish:text*', 'Number of servings:number*', 'Vegetarian:checkbox'],
+    actions: ['create', 'delete', 'list'],
+  },
+  {
+    request:
+      'For every plant I want to note its name, how often it should be watered (in days), the date it was last watered and any notes. I should be able to add, edit and delete plants and search by name.',
+    fields: ['Name:text*', 'How often it should be watered:number*', 'Date it was last watered:date*', 'Notes:textarea'],
+    actions: ['create', 'edit', 'delete', 'search', 'list'],
+  },
+  {
+    request:
+      'Please create a carpool sign up where drivers list departure city, departure date, free seats (1 to 6) and phone. Riders can search by city. Include a map.',
+    fields: ['Departure city:text*', 'Departure date:date*', 'Free seats:number*', 'Phone:tel*'],
+    actions: ['create', 'search', 'list'],
+    unsupported: [/a map/],
+  },
+  {
+    request: 'I want to log blood pressure: systolic, pulse, measured at (date and time), paid or unpaid. Values must be between 30 and 250. Show average.',
+    fields: ['Systolic:number*', 'Pulse:number*', 'Measured at:datetime-local*', 'Paid:checkbox'],
+    actions: ['create', 'average:systolic', 'average:pulse', 'list'],
+  },
+  {
+    request: '我想记录每天的饮水量，包括日期、饮水量（毫升）、饮品类型，要能看到平均饮水量，可以修改和删除，还想要手机推送提醒我喝水',
+    fields: ['日期:date*', '饮水量:number*', '饮品类型:text*'],
+    actions: ['create', 'average:饮水量', 'edit', 'delete', 'list'],
+    unsupported: [/手机推送提醒我喝水/],
+  },
+  {
+    request: '做一个包含标题、正文、作者的公告栏，能发布、编辑、删除公告，最新的公告显示在最前面',
+    fields: ['标题:text*', '正文:textarea*', '作者:text*'],
+    actions: ['create', 'edit', 'delete', 'sort', 'list'],
+  },
+  {
     request: '做一个报名表，包含姓名、手机号、邮箱、年龄，可以提交和查看列表',
     fields: ['姓名:text*', '手机号:tel*', '邮箱:email*', '年龄:number*'],
     actions: ['create', 'list'],

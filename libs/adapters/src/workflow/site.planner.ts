@@ -16,7 +16,7 @@ export function languageOf(text: string): Language {
 
 /** The request tells people apart, which takes a sign-in. */
 const ROLES =
-  /\b(?:(?:their|his|her|my|your) own|admin(?:istrator)?s?|moderators?|staff|managers?|only|log ?in|sign[- ]in)\b|自己的|管理员|登录|登入/i;
+  /\b(?:(?:their|his|her|my|your) own|admin(?:istrator)?s?|moderators?|staff|managers|the manager|only|log ?in|sign[- ]in)\b|自己的|管理员|登录|登入/i;
 /** Plans a site from the request by rule, the same way each time, and says what it leaves out. */
 export function planSite(request: string): SitePlan {
   const text = request.normalize('NFC').slice(0, MAX_REQUEST);
@@ -25,7 +25,7 @@ export function planSite(request: string): SitePlan {
   const title = (draft.title || draft.noun || say(PLAN_WORDS.untitled, language)).slice(0, 80);
   const drafts = chooseFields(draft, text, language);
   const fields = planFields(drafts, draft, language);
-  const keeping = KEEPING.test(simplify(text));
+  const keeping = KEEPING.test(simplify(text.split(/[，,:：;；。.(（\n]/)[0] ?? ''));
   const actions = planActions(draft, fields, { language, keeping });
   if (ROLES.test(text)) draft.notes.push(say(PLAN_WORDS.open, language));
   return {

@@ -11,7 +11,7 @@ const SAME: readonly (readonly string[])[] = [
 ];
 
 function keyOf(text: string): string {
-  return fieldKey(simplify(text)).replace(/^(?:已|是否)|(?:状态|了)$/g, '');
+  return fieldKey(simplify(text)).replace(/^(?:已|是否)+|(?:状态|了)$/g, '');
 }
 
 function same(a: string, b: string): boolean {
