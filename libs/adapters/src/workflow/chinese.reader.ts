@@ -66,7 +66,7 @@ function readPart(part: string, reading: ChineseReading): void {
 }
 
 function openedBy(text: string, plain: string, reading: ChineseReading): Opened | undefined {
-  if (DENIES.test(plain) && !opensSurely(plain)) return undefined;
+  if ((DENIES.test(plain) && !opensSurely(plain)) || /^最[新早近热].*[前上顶]/.test(plain)) return undefined;
   return openList(text, plain, {
     head: reading.head && MAKING.test(plain),
     listing: isListing(reading) && reading.group.length > 0,

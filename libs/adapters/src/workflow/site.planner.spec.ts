@@ -71,7 +71,12 @@ const REQUESTS: readonly Wanted[] = [
   {
     request:
       'For every plant I want to note its name, how often it should be watered (in days), the date it was last watered and any notes. I should be able to add, edit and delete plants and search by name.',
-    fields: ['Name:text*', 'How often it should be watered:number*', 'Date it was last watered:date*', 'Notes:textarea'],
+    fields: [
+      'Name:text*',
+      'How often it should be watered:number*',
+      'Date it was last watered:date*',
+      'Notes:textarea',
+    ],
     actions: ['create', 'edit', 'delete', 'search', 'list'],
   },
   {
@@ -82,12 +87,14 @@ const REQUESTS: readonly Wanted[] = [
     unsupported: [/a map/],
   },
   {
-    request: 'I want to log blood pressure: systolic, pulse, measured at (date and time), paid or unpaid. Values must be between 30 and 250. Show average.',
+    request:
+      'I want to log blood pressure: systolic, pulse, measured at (date and time), paid or unpaid. Values must be between 30 and 250. Show average.',
     fields: ['Systolic:number*', 'Pulse:number*', 'Measured at:datetime-local*', 'Paid:checkbox'],
     actions: ['create', 'average:systolic', 'average:pulse', 'list'],
   },
   {
-    request: '我想记录每天的饮水量，包括日期、饮水量（毫升）、饮品类型，要能看到平均饮水量，可以修改和删除，还想要手机推送提醒我喝水',
+    request:
+      '我想记录每天的饮水量，包括日期、饮水量（毫升）、饮品类型，要能看到平均饮水量，可以修改和删除，还想要手机推送提醒我喝水',
     fields: ['日期:date*', '饮水量:number*', '饮品类型:text*'],
     actions: ['create', 'average:饮水量', 'edit', 'delete', 'list'],
     unsupported: [/手机推送提醒我喝水/],
