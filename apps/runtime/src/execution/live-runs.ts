@@ -10,6 +10,7 @@ import {
 } from '#lib/domain';
 import type { ClaimedRun } from '#lib/execution';
 import { LiveRun, type StopReason } from './live-run.js';
+import type { StallWatch } from './stall.watch.js';
 
 /** How often deadlines, leases and graces are looked at: one timer for all runs. */
 const TICK_MS = 250;
@@ -17,6 +18,7 @@ const TICK_MS = 250;
 export interface LiveRunsPorts {
   readonly leases: LeaseKeeper;
   readonly bus: EventBus;
+  readonly stalls: StallWatch;
   readonly logger: Logger;
 }
 
@@ -25,8 +27,6 @@ export interface LiveRunsOptions {
   readonly leaseMs: number;
   /** Between two heartbeats of a run. */
   readonly heartbeatMs: number;
-  /** Called when a run has shown no progress for as long as its agent allows. */
-  readonly onSilent: (run: LiveRun) => void;
 }
 
 /** The runs of this process, and everything that may end them from outside. */
@@ -122,9 +122,14 @@ export class LiveRuns {
       if (run.reason !== undefined) continue;
       if (!this.isSafe(run, nowMs)) this.lose(run);
       else if (wallMs >= claim.deadlineAtMs) run.stop('deadline', 0);
-      else if (nowMs - run.progressAtMs >= claim.policy.stallSeconds * 1_000) this.options.onSilent(run);
+      else if (nowMs - run.heldFromMs >= (claim.policy.budgets.wallSeconds ?? Infinity) * 1_000) this.exhaust(run);
+      else if (nowMs - run.progressAtMs >= claim.policy.stallSeconds * 1_000) this.ports.stalls.silent(run);
       if (nowMs - run.heartbeatAtMs >= this.options.heartbeatMs) this.beat(run, nowMs);
     }
+  }
+
+  private exhaust(run: LiveRun): void {
+    run.stop('budget', run.claimed.claim.policy.graceSeconds * 1_000);
   }
 
   private lose(run: LiveRun): void {
@@ -139,6 +144,6 @@ export class LiveRuns {
     const payload = JSON.stringify({ run_no: runNo, waiting_on: run.waitingOn });
     this.ports.bus
       .publishLive(taskKey, encodeHeartbeat(taskId, Date.now(), payload))
-      .catch((error: unknown) => this.ports.logger.debug('a heartbeat was not sent', { taskId, error }));
+      .catch((error: unknown) => this.ports.logger.debug('a heartbeat was not sent', { taskId, err: error }));
   }
 }

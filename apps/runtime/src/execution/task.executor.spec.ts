@@ -12,7 +12,7 @@ import { MemoryLeaseKeeper } from '../../../../test/support/memory-lease-keeper.
 import { ScriptedAdapter, scriptedDescriptor, type ScriptStep } from '../../../../test/support/scripted/index.js';
 import { SilentLogger } from '../../../../test/support/silent-logger.js';
 import { until } from '../../../../test/support/until.js';
-import type { LiveRun } from './live-run.js';
+import { AdapterHost } from './adapter.host.js';
 import { LiveRuns } from './live-runs.js';
 import { StallWatch } from './stall.watch.js';
 import { type Ended, TaskExecutor } from './task.executor.js';
@@ -38,12 +38,13 @@ async function createStage({ adapter = new ScriptedAdapter(), tools, leaseMs = 3
   const logger = new SilentLogger();
   const writer = new EventWriter({ log, bus, logger });
   const stalls = new StallWatch(writer);
-  const onSilent = (run: LiveRun): void => stalls.silent(run);
-  const live = new LiveRuns({ leases, bus, logger }, { runtimeId: 'rt', leaseMs, heartbeatMs: 60_000, onSilent });
+  const live = new LiveRuns({ leases, bus, stalls, logger }, { runtimeId: 'rt', leaseMs, heartbeatMs: 60_000 });
   await live.start();
   cleanUps.push(() => live.stop());
+  const registered = [{ descriptor: scriptedDescriptor, create: () => adapter }];
+  const adapters = await AdapterHost.create(registered, { databaseUrl: '', executeModelCode: false });
   const executor = new TaskExecutor({
-    adapters: new Map([['scripted', { adapter, descriptor: scriptedDescriptor }]]),
+    adapters,
     writer,
     blobs,
     live,
@@ -245,6 +246,13 @@ describe('a run whose time is up', () => {
     expect(payloads()).toEqual([
       ['task.failed', { error: { code: 'deadline_exceeded', message: expect.any(String) }, phase: 'running' }],
     ]);
+  });
+
+  it('fails when it has used up its time', async () => {
+    const { begin } = await createStage();
+    const { ended, payloads } = begin([{ wait_ms: 60_000 }], policy({ budgets: { wallSeconds: 0.05 } }));
+    await ended;
+    expect(payloads()).toEqual([['task.failed', { error: { code: 'budget_exceeded', message: expect.any(String) } }]]);
   });
 
   it('is handed over when the process stops', async () => {

@@ -1,6 +1,7 @@
-import type { RunnerAdapter, RunnerDescriptor, RunnerEvent, RunnerItem } from '#lib/adapters/contract';
+import type { RunnerEvent, RunnerItem } from '#lib/adapters/contract';
 import type { Appended, BlobStore, Dispatch, Logger } from '#lib/domain';
 import { type EventWriter, mayRunAgain, ProtocolError, RunRecorder, type WriteOutcome } from '#lib/execution';
+import type { AdapterHost } from './adapter.host.js';
 import type { LiveRun } from './live-run.js';
 import type { LiveRuns } from './live-runs.js';
 import { createRunContext } from './run-context.js';
@@ -9,13 +10,8 @@ import type { StallWatch } from './stall.watch.js';
 import { guardTools, type ToolSource } from './tool-access.js';
 import type { Workspace, Workspaces } from './workspaces.js';
 
-export interface HostedAdapter {
-  readonly adapter: RunnerAdapter;
-  readonly descriptor: RunnerDescriptor;
-}
-
 export interface ExecutorPorts {
-  readonly adapters: ReadonlyMap<string, HostedAdapter>;
+  readonly adapters: AdapterHost;
   readonly writer: EventWriter;
   readonly blobs: BlobStore;
   readonly live: LiveRuns;
@@ -68,7 +64,7 @@ export class TaskExecutor {
     const tools = guardTools(this.ports.tools(claim, run.signal), { run, recorder, live: this.ports.live });
     let stream: AsyncIterator<RunnerItem> | undefined;
     try {
-      const { adapter } = this.hosted(run);
+      const adapter = this.ports.adapters.adapter(claim.runner);
       stream = adapter.start(createRunContext(claim, workspace, tools), run.signal)[Symbol.asyncIterator]();
       const outcome = await Promise.race([pump(stream, stage), run.abandoned]);
       return outcome ? { outcome } : {};
@@ -79,17 +75,11 @@ export class TaskExecutor {
     }
   }
 
-  private hosted({ claimed: { claim } }: LiveRun): HostedAdapter {
-    const hosted = this.ports.adapters.get(claim.runner);
-    if (!hosted) throw new Error(`there is no adapter for ${claim.runner} here`);
-    return hosted;
-  }
-
   /** Lets the adapter clean up, within the grace. */
   private async leave(stream: AsyncIterator<RunnerItem>, run: LiveRun): Promise<void> {
     run.limit(run.claimed.claim.policy.graceSeconds * 1_000);
     const left = Promise.resolve(stream.return?.()).catch((error: unknown) =>
-      this.ports.logger.debug('an adapter failed while it was left', { taskId: run.claimed.claim.taskId, error }),
+      this.ports.logger.debug('an adapter failed while it was left', { taskId: run.claimed.claim.taskId, err: error }),
     );
     await Promise.race([left, run.abandoned]);
   }
@@ -103,6 +93,10 @@ export class TaskExecutor {
         return { outcome: await recorder.cancel(run.isAbandoned) };
       case 'deadline':
         return { outcome: await recorder.fail(errorBody('deadline_exceeded'), { phase: 'running' }) };
+      case 'budget':
+        return {
+          outcome: await recorder.fail(errorBody('budget_exceeded', 'The run took longer than its agent allows.')),
+        };
       case 'refused':
         return { outcome: await recorder.fail(errorBody('protocol', 'What the runner emitted could not be stored.')) };
       case 'handover':
@@ -113,9 +107,9 @@ export class TaskExecutor {
   }
 
   private async handOver(run: LiveRun, recorder: RunRecorder): Promise<Ended> {
-    const { policy, runNo, attempt } = run.claimed.claim;
-    const { resume: canResume } = this.hosted(run).descriptor.capabilities;
-    if (!mayRunAgain(policy, { canResume })) return { outcome: await recorder.fail(errorBody('runtime_lost')) };
+    const { policy, runNo, attempt, runner } = run.claimed.claim;
+    if (!mayRunAgain(policy, { canResume: this.ports.adapters.canResume(runner) }))
+      return { outcome: await recorder.fail(errorBody('runtime_lost')) };
     const next = { runNo: runNo + 1, reason: 'handover', delayMs: 0, attempt } as const;
     return { outcome: await recorder.handOn(next), next };
   }
@@ -125,7 +119,12 @@ export class TaskExecutor {
     const verdict = judge(error, claim);
     const { taskKey, taskId, runNo } = claim;
     if (verdict.kind === 'fail' && verdict.error.code === 'internal') {
-      this.ports.logger.error('a run failed in a way its adapter does not know', { taskKey, taskId, runNo, error });
+      this.ports.logger.error('a run failed in a way its adapter does not know', {
+        taskKey,
+        taskId,
+        runNo,
+        err: error,
+      });
     }
     if (verdict.kind === 'retry') return { outcome: await recorder.handOn(verdict.dispatch), next: verdict.dispatch };
     return { outcome: await recorder.fail(verdict.error, { phase: verdict.phase }) };

@@ -1,3 +1,4 @@
+import type { RunnerDescriptor } from './descriptor.js';
 import type { RunnerAdapter } from './runner.js';
 
 /** An OpenAI-compatible endpoint, from MODEL_BASE_URL, MODEL_API_KEY and MODEL_NAME. */
@@ -17,5 +18,11 @@ export interface AdapterEnvironment {
   readonly executeModelCode: boolean;
 }
 
-/** Makes the adapter of one kind; what the registry lists. */
+/** Makes the adapter of one kind. */
 export type AdapterFactory = (environment: AdapterEnvironment) => RunnerAdapter | Promise<RunnerAdapter>;
+
+/** A runner kind as a runtime hosts it; what the registry lists. */
+export interface RegisteredAdapter {
+  readonly descriptor: RunnerDescriptor;
+  readonly create: AdapterFactory;
+}

@@ -9,6 +9,6 @@ export type {
   ToolDescription,
 } from './runner.js';
 export type { RunnerCapabilities, RunnerDescriptor } from './descriptor.js';
-export type { AdapterEnvironment, AdapterFactory, ModelEndpoint } from './environment.js';
+export type { AdapterEnvironment, AdapterFactory, ModelEndpoint, RegisteredAdapter } from './environment.js';
 export { AdapterError, BudgetError, isAdapterError, ToolError } from './errors.js';
 export type { AdapterErrorDetails, AdapterErrorKind, Effects } from './errors.js';

@@ -1,0 +1,49 @@
+import type { Logger } from '#lib/domain';
+import { createMessaging, type Messaging } from '#lib/messaging';
+import { Database, PgDatabaseHealth, PgEventLog, PgPartitions, PgRunStore, ThreadLeaseKeeper } from '#lib/persistence';
+import { DiskBlobStore } from '#lib/storage';
+import type { RuntimeConfig } from './config.js';
+
+/** Connections of a runtime beside the writer's and the lease thread's: claims, sweeps, and what a doubtful append asks. */
+const REQUEST_CONNECTIONS = 3;
+/** Runs that are given up but not gone yet hold a lease slot as well. */
+const SPARE_SLOTS = 1_024;
+
+/** Everything that reaches out of this process, opened and closed as one. */
+export class Infrastructure {
+  readonly log: PgEventLog;
+  readonly runs: PgRunStore;
+  readonly health: PgDatabaseHealth;
+  readonly partitions: PgPartitions;
+  readonly blobs: DiskBlobStore;
+
+  private constructor(
+    private readonly databases: { readonly writer: Database; readonly requests: Database },
+    readonly messaging: Messaging,
+    readonly leases: ThreadLeaseKeeper,
+    storageDir: string,
+  ) {
+    const { writer, requests } = databases;
+    this.log = new PgEventLog(writer, requests);
+    this.runs = new PgRunStore(requests);
+    this.health = new PgDatabaseHealth(requests);
+    this.partitions = new PgPartitions(requests);
+    this.blobs = new DiskBlobStore(storageDir);
+  }
+
+  static async open(config: RuntimeConfig, logger: Logger): Promise<Infrastructure> {
+    const { databaseUrl, redisUrl, runtimeId, leaseMs, maxBlockedMs, runSlots } = config;
+    const messaging = await createMessaging({ databaseUrl, redisUrl, logger });
+    const writer = new Database({ databaseUrl, max: 1, name: `writer ${runtimeId}` });
+    const requests = new Database({ databaseUrl, max: REQUEST_CONNECTIONS, name: `runtime ${runtimeId}` });
+    const capacity = runSlots * Math.max(1, config.pools?.length ?? 16) + SPARE_SLOTS;
+    const leases = new ThreadLeaseKeeper({ databaseUrl, runtimeId, leaseMs, maxBlockedMs, capacity, logger });
+    return new Infrastructure({ writer, requests }, messaging, leases, config.storageDir);
+  }
+
+  /** After nothing writes any more. */
+  async close(): Promise<void> {
+    await this.leases.close();
+    await Promise.all([this.databases.writer.close(), this.databases.requests.close()]);
+  }
+}

@@ -1,0 +1,90 @@
+import type { Logger, RunConsumer } from '#lib/domain';
+import { createSweeps, type EventWriter, SweepLoop } from '#lib/execution';
+import { prepareBuiltinTools } from '#lib/tools';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { RuntimeConfig } from './config.js';
+import type { AdapterHost } from './execution/adapter.host.js';
+import type { LiveRuns } from './execution/live-runs.js';
+import type { TaskProcessor } from './execution/task.processor.js';
+import type { Readiness } from './health/readiness.js';
+import type { Infrastructure } from './infrastructure.js';
+
+/** How long runs that are handed over may take to stop. */
+const HAND_OVER_MS = 2_000;
+
+export interface RuntimeParts {
+  readonly infrastructure: Infrastructure;
+  readonly adapters: AdapterHost;
+  readonly writer: EventWriter;
+  readonly live: LiveRuns;
+  readonly processor: TaskProcessor;
+  readonly readiness: Readiness;
+  readonly logger: Logger;
+}
+
+/** Starts and stops a runtime, each thing before those that need it and after those that use it. */
+export class RuntimeLifecycle {
+  private readonly sweeps: SweepLoop;
+  private readonly consumers: RunConsumer[] = [];
+  /** Resolves with what makes it impossible to go on. */
+  readonly broken: Promise<Error>;
+
+  constructor(
+    private readonly parts: RuntimeParts,
+    private readonly config: RuntimeConfig,
+  ) {
+    this.sweeps = new SweepLoop(parts.logger);
+    this.broken = new Promise((resolve) => parts.infrastructure.leases.onFailure(resolve));
+  }
+
+  async start(): Promise<void> {
+    const { infrastructure, adapters, live, logger, processor, readiness, writer } = this.parts;
+    const { messaging, partitions, runs } = infrastructure;
+    await this.assertSchema();
+    prepareBuiltinTools();
+    await live.start();
+    this.sweeps.start(
+      createSweeps(
+        { runs, writer, logger, queue: messaging.queue, bus: messaging.bus },
+        {
+          leaseMs: this.config.leaseMs,
+          canResume: (runner) => adapters.canResume(runner),
+          ensurePartitions: () => partitions.ensure(),
+        },
+      ),
+    );
+    const pools = this.config.pools ?? adapters.kinds;
+    for (const pool of pools) {
+      const options = { pool, slots: this.config.runSlots };
+      this.consumers.push(await messaging.queue.consume(options, (job) => processor.handle(job)));
+    }
+    readiness.become('serving');
+    logger.info('the runtime takes runs', { pools, slots: this.config.runSlots });
+  }
+
+  /** Lets runs finish within the drain time and hands over the rest. */
+  async stop(): Promise<void> {
+    const { adapters, infrastructure, live, logger, readiness, writer } = this.parts;
+    readiness.become('stopping');
+    await Promise.all(this.consumers.map((consumer) => consumer.pause()));
+    await Promise.race([live.idle(), delay(this.config.drainMs, undefined, { ref: false })]);
+    if (live.size > 0) {
+      logger.info('runs that go on are handed over', { runs: live.size });
+      live.stopAll('handover', HAND_OVER_MS);
+      await live.idle();
+    }
+    await this.sweeps.stop();
+    await writer.close();
+    await infrastructure.messaging.close();
+    live.stop();
+    await adapters.close();
+    await infrastructure.close();
+  }
+
+  private async assertSchema(): Promise<void> {
+    const faults = await this.parts.infrastructure.health.faults();
+    if (faults.includes('migrations')) {
+      throw new Error('DATABASE_URL: the schema is not the one this version needs; run: npm run migrate');
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import type { RegisteredAdapter } from '#lib/adapters/contract';
+import { REGISTRY } from '#lib/adapters/registry';
+import type { Logger } from '#lib/domain';
+import { EventWriter, RunClaimer } from '#lib/execution';
+import { type DynamicModule, Module, type Provider } from '@nestjs/common';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { RuntimeConfig } from './config.js';
+import { AdapterHost } from './execution/adapter.host.js';
+import { builtinTools } from './execution/builtin.tools.js';
+import { LiveRuns } from './execution/live-runs.js';
+import { StallWatch } from './execution/stall.watch.js';
+import { TaskExecutor } from './execution/task.executor.js';
+import { TaskProcessor } from './execution/task.processor.js';
+import { Workspaces } from './execution/workspaces.js';
+import { HealthController } from './health/health.controller.js';
+import { Readiness } from './health/readiness.js';
+import { Infrastructure } from './infrastructure.js';
+import { RuntimeLifecycle } from './runtime.lifecycle.js';
+
+const HEARTBEAT_MS = 60_000;
+
+/** The parts of a runtime and how they are put together. */
+@Module({ controllers: [HealthController] })
+export class RuntimeModule {
+  static create(config: RuntimeConfig, logger: Logger): DynamicModule {
+    return {
+      module: RuntimeModule,
+      providers: [
+        { provide: Infrastructure, useFactory: () => Infrastructure.open(config, logger) },
+        { provide: AdapterHost, useFactory: () => hostAdapters(config) },
+        ...writing(logger),
+        ...running(config, logger),
+        {
+          provide: Readiness,
+          useFactory: ({ health, messaging: { bus } }: Infrastructure) => new Readiness(health, bus),
+          inject: [Infrastructure],
+        },
+        {
+          provide: RuntimeLifecycle,
+          useFactory: (
+            infrastructure: Infrastructure,
+            adapters: AdapterHost,
+            writer: EventWriter,
+            live: LiveRuns,
+            processor: TaskProcessor,
+            readiness: Readiness,
+          ) => new RuntimeLifecycle({ infrastructure, adapters, writer, live, processor, readiness, logger }, config),
+          inject: [Infrastructure, AdapterHost, EventWriter, LiveRuns, TaskProcessor, Readiness],
+        },
+      ],
+    };
+  }
+}
+
+function writing(logger: Logger): Provider[] {
+  return [
+    {
+      provide: EventWriter,
+      useFactory: ({ log, messaging: { bus } }: Infrastructure) => new EventWriter({ log, bus, logger }),
+      inject: [Infrastructure],
+    },
+    { provide: StallWatch, useFactory: (writer: EventWriter) => new StallWatch(writer), inject: [EventWriter] },
+  ];
+}
+
+function running({ runtimeId, leaseMs, workDir }: RuntimeConfig, logger: Logger): Provider[] {
+  return [
+    {
+      provide: LiveRuns,
+      useFactory: ({ leases, messaging: { bus } }: Infrastructure, stalls: StallWatch) =>
+        new LiveRuns({ leases, bus, stalls, logger }, { runtimeId, leaseMs, heartbeatMs: HEARTBEAT_MS }),
+      inject: [Infrastructure, StallWatch],
+    },
+    {
+      provide: TaskExecutor,
+      useFactory: (
+        { blobs }: Infrastructure,
+        adapters: AdapterHost,
+        writer: EventWriter,
+        stalls: StallWatch,
+        live: LiveRuns,
+      ) => {
+        const workspaces = new Workspaces(workDir);
+        return new TaskExecutor({ adapters, writer, blobs, live, stalls, workspaces, tools: builtinTools, logger });
+      },
+      inject: [Infrastructure, AdapterHost, EventWriter, StallWatch, LiveRuns],
+    },
+    {
+      provide: TaskProcessor,
+      useFactory: ({ runs, messaging: { bus, queue } }: Infrastructure, executor: TaskExecutor, live: LiveRuns) => {
+        const claimer = new RunClaimer({ runs, bus, logger }, { id: runtimeId, leaseMs });
+        return new TaskProcessor({ claimer, executor, live, queue, logger });
+      },
+      inject: [Infrastructure, TaskExecutor, LiveRuns],
+    },
+  ];
+}
+
+async function hostAdapters(config: RuntimeConfig): Promise<AdapterHost> {
+  const { databaseUrl, executeModelCode, model } = config;
+  const extra = config.extraAdapters === undefined ? [] : await loadAdapters(config.extraAdapters);
+  return AdapterHost.create([...REGISTRY, ...extra], { databaseUrl, executeModelCode, model });
+}
+
+async function loadAdapters(file: string): Promise<readonly RegisteredAdapter[]> {
+  const module = (await import(pathToFileURL(path.resolve(file)).href)) as {
+    readonly adapters: readonly RegisteredAdapter[];
+  };
+  return module.adapters;
+}
