@@ -3,16 +3,22 @@ import { type LogOwner, LogPages } from './log-pages.js';
 import { type FeedReader, TaskFeed } from './task-feed.js';
 import { within } from './within.js';
 
-/** How often the hub looks after its feeds. */
-const TICK_MS = 1_000;
-/** A task the bus was silent about for this long is asked for: its last message may have been lost. */
-const QUIET_MS = 1_000;
-/** How long a task nobody reads is still followed: a client that reconnects finds it in force. */
-const LINGER_MS = 2_000;
 /** Tasks in one query for their logs' ends. */
 const MAX_TAILS = 5_000;
-/** How long a stream waits for its subscription; without the bus it lives on what the tail check finds. */
-const SUBSCRIBE_MS = 1_000;
+
+/** What the hub does when, in ms. */
+export interface HubTimes {
+  /** How often it looks after its feeds. */
+  readonly tickMs: number;
+  /** A task the bus was silent about for this long is asked for: its last message may have been lost. */
+  readonly quietMs: number;
+  /** How long a task nobody reads is still followed: a client that reconnects finds it in force. */
+  readonly lingerMs: number;
+  /** How long a stream waits for its subscription; without the bus it lives on what the tail check finds. */
+  readonly subscribeMs: number;
+}
+
+const TIMES: HubTimes = { tickMs: 1_000, quietMs: 1_000, lingerMs: 2_000, subscribeMs: 1_000 };
 
 export interface HubPorts {
   readonly log: EventLog;
@@ -46,7 +52,10 @@ export class StreamHub {
   private isChecking = false;
   private isClosed = false;
 
-  constructor(private readonly ports: HubPorts) {
+  constructor(
+    private readonly ports: HubPorts,
+    private readonly times: HubTimes = TIMES,
+  ) {
     this.pages = new LogPages(ports.log);
     this.stopListening = ports.bus.onReconnect(() => void this.checkTails([...this.followed.values()]));
   }
@@ -99,9 +108,9 @@ export class StreamHub {
       isDone = true;
       unsubscribe?.();
     };
-    const followed = { feed, ready: within(subscription, SUBSCRIBE_MS), unfollow };
+    const followed = { feed, ready: within(subscription, this.times.subscribeMs), unfollow };
     this.followed.set(task.taskKey, followed);
-    this.timer ??= setInterval(() => this.tick(), TICK_MS).unref();
+    this.timer ??= setInterval(() => this.tick(), this.times.tickMs).unref();
     return followed;
   }
 
@@ -110,11 +119,12 @@ export class StreamHub {
     const quiet: Followed[] = [];
     for (const [taskKey, followed] of this.followed) {
       const { feed } = followed;
-      const isUnwanted = feed.isEmpty && (feed.endSeq !== undefined || nowMs - feed.emptySinceMs >= LINGER_MS);
+      const isUnwanted =
+        feed.isEmpty && (feed.endSeq !== undefined || nowMs - feed.emptySinceMs >= this.times.lingerMs);
       if (isUnwanted) {
         followed.unfollow();
         this.followed.delete(taskKey);
-      } else if (nowMs - feed.heardAtMs >= QUIET_MS) {
+      } else if (nowMs - feed.heardAtMs >= this.times.quietMs) {
         feed.forget();
         quiet.push(followed);
       }
