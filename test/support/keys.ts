@@ -1,0 +1,36 @@
+import { SCOPES, type Scope } from '#lib/domain';
+import { openDataSource, PgKeyStore } from '#lib/persistence';
+import { formatApiKey, hashSecret, mintApiKey } from '#lib/security';
+
+export interface KeyWish {
+  readonly tenant?: string;
+  readonly principal?: string;
+  /** Default: every scope. */
+  readonly scopes?: readonly Scope[];
+  readonly expiresAtMs?: number;
+  readonly revoked?: boolean;
+}
+
+/** Puts keys into a database, and returns them as callers send them. */
+export async function createKeys<const Names extends string>(
+  databaseUrl: string,
+  wishes: Readonly<Record<Names, KeyWish>>,
+): Promise<Record<Names, string>> {
+  const source = await openDataSource(databaseUrl);
+  try {
+    const store = new PgKeyStore(source);
+    const keys = {} as Record<Names, string>;
+    for (const [name, wish] of Object.entries(wishes) as [Names, KeyWish][]) keys[name] = await createKey(store, wish);
+    return keys;
+  } finally {
+    await source.destroy();
+  }
+}
+
+async function createKey(store: PgKeyStore, wish: KeyWish): Promise<string> {
+  const { tenant = 'default', principal = 'tester', scopes = SCOPES, expiresAtMs = null } = wish;
+  const key = mintApiKey();
+  await store.put({ id: key.id, secretHash: hashSecret(key.secret), tenant, principal, scopes, expiresAtMs });
+  if (wish.revoked) await store.revoke(key.id);
+  return formatApiKey(key);
+}
