@@ -158,6 +158,8 @@ const NO_DATABASE = 'postgres://nobody@127.0.0.1:1/none';
     const job = createRunJob();
     const task = newTaskKey();
     let news = 0;
+    let reconnects = 0;
+    messaging.bus.onReconnect(() => (reconnects += 1));
     await consume(job.pool);
     await messaging.bus.subscribe(task, () => (news += 1));
     await expect(messaging.bus.ping()).rejects.toThrow();
@@ -168,7 +170,7 @@ const NO_DATABASE = 'postgres://nobody@127.0.0.1:1/none';
       await messaging.bus.publish([createNews(task, 1)]);
       return news > 0;
     });
-    expect(handled).toEqual([job.taskKey]);
+    expect([handled, reconnects]).toEqual([[job.taskKey], 1]);
   });
 
   it('refuses one that evicts keys, at start and when it comes back as such', async () => {

@@ -11,7 +11,7 @@ export interface ListenerOptions {
   readonly channel: string;
   readonly logger: Logger;
   readonly onPayload: (payload: string) => void;
-  /** The connection was lost; LISTEN is in force again. */
+  /** There was no connection for a while; LISTEN is in force now. */
   readonly onReconnect: () => void;
 }
 
@@ -79,11 +79,9 @@ export class PostgresListener {
   }
 
   private onGone(client: pg.Client): void {
-    if (this.client === client) {
-      this.client = undefined;
-      this.lost = true;
-    }
+    if (this.client === client) this.client = undefined;
     if (this.closed) return;
+    this.lost = true;
     this.failures += 1;
     this.retry = setTimeout(() => void this.connect(), Math.min(this.failures * 50, MAX_RETRY_MS));
   }

@@ -21,7 +21,7 @@ type Message = readonly [channel: string, text: string];
 
 const RECONNECT = 'reconnect';
 /** Whoever publishes is on its way to the next events: a server that hangs must not hold it up. */
-const PUBLISH_MS = 1_000;
+const ANSWER_MS = 1_000;
 
 /** Redis pub/sub, a channel per task. */
 export class RedisBus extends EventBus {
@@ -76,7 +76,7 @@ export class RedisBus extends EventBus {
   }
 
   override async ping(): Promise<void> {
-    await this.options.commands.ping();
+    await within(ANSWER_MS, this.options.commands.ping());
     const problem = this.options.traits()?.problem;
     if (problem !== undefined) throw new Error(problem);
   }
@@ -103,7 +103,7 @@ export class RedisBus extends EventBus {
     const publish = ([channel, text]: Message): Promise<unknown> =>
       sharded ? commands.spublish(channel, text) : commands.publish(channel, text);
     await within(
-      PUBLISH_MS,
+      ANSWER_MS,
       inOneWrite(commands, () => Promise.all(messages.map(publish))),
     ).catch(this.trouble.report);
   }

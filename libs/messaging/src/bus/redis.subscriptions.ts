@@ -1,14 +1,12 @@
 import type { Logger, Unsubscribe } from '#lib/domain';
-import { Batcher } from '#lib/platform';
 import type { Redis } from 'ioredis';
-import { createCommandClient } from '../redis.client.js';
+import { createCommandClient, inOneWrite } from '../redis.client.js';
 import { inspectRedis } from '../redis.health.js';
 import { TroubleLog } from '../trouble.log.js';
 
 /** A channel nobody listens to any more is kept a while: a client that reconnects finds it in force. */
 const LINGER_MS = 2_000;
 const SWEEP_MS = 500;
-const MAX_BATCH = 1_000;
 
 interface Channel {
   holders: number;
@@ -20,7 +18,7 @@ export interface SubscriptionsOptions {
   readonly url: string;
   readonly logger: Logger;
   readonly onMessage: (channel: string, message: string) => void;
-  /** The connection was lost; all channels are in force again. */
+  /** There was no connection for a while; all channels are in force now. */
   readonly onReconnect: () => void;
 }
 
@@ -30,7 +28,6 @@ export class RedisSubscriptions {
   private readonly trouble: TroubleLog;
   private readonly channels = new Map<string, Channel>();
   private readonly idleSinceMs = new Map<string, number>();
-  private readonly requests: Batcher<string, void>;
   private readonly sweeping: NodeJS.Timeout;
   /** Undefined while there is no connection. */
   private sharded: boolean | undefined;
@@ -41,10 +38,11 @@ export class RedisSubscriptions {
 
   constructor(private readonly options: SubscriptionsOptions) {
     this.trouble = new TroubleLog(options.logger, 'The bus subscriber has trouble');
-    this.requests = new Batcher((names) => this.subscribe(names), MAX_BATCH);
     this.redis = createCommandClient(options.url, 'swy:subscriber');
     this.redis.on('error', this.trouble.report);
-    this.redis.on('ready', () => void this.attach().catch(this.trouble.report));
+    this.redis.on('ready', () => {
+      this.attach().catch(this.trouble.report).finally(this.settleFirst);
+    });
     this.redis.on('close', () => this.detach());
     this.redis.on('message', options.onMessage);
     this.redis.on('smessage', options.onMessage);
@@ -83,27 +81,24 @@ export class RedisSubscriptions {
   private async request(name: string): Promise<void> {
     await this.first;
     // A loss meanwhile is not the subscriber's failure: the channel is taken up again with the connection.
-    if (this.sharded !== undefined) await this.requests.add(name).catch(this.trouble.report);
+    if (this.sharded !== undefined) await this.subscribe(name).catch(this.trouble.report);
   }
 
-  private async subscribe(names: readonly string[]): Promise<void[]> {
-    await (this.sharded ? this.redis.ssubscribe(...names) : this.redis.subscribe(...names));
-    return [];
+  private subscribe(name: string): Promise<unknown> {
+    return inOneWrite(this.redis, () => (this.sharded ? this.redis.ssubscribe(name) : this.redis.subscribe(name)));
   }
 
   private async attach(): Promise<void> {
     const { sharded } = await inspectRedis(this.redis);
     // From here on new channels ask for themselves; those known by now are taken up below.
     this.sharded = sharded;
-    const known = [...this.channels.keys()];
-    await Promise.all(known.map((name) => this.requests.add(name)));
-    this.settleFirst();
+    await Promise.all([...this.channels.keys()].map((name) => this.subscribe(name)));
     if (this.lost) this.options.onReconnect();
     this.lost = false;
   }
 
   private detach(): void {
-    if (this.sharded !== undefined) this.lost = true;
+    this.lost = true;
     this.sharded = undefined;
     this.settleFirst();
   }

@@ -6,7 +6,6 @@ import {
   RunQueue,
   UnavailableError,
 } from '#lib/domain';
-import { Batcher } from '#lib/platform';
 import type { IQueueBackend } from 'bullmq';
 import { encodeRunJob, queueName, runJobId } from '../jobs.js';
 import { TroubleLog } from '../trouble.log.js';
@@ -16,14 +15,12 @@ import { BullMqConsumer } from './bullmq.consumer.js';
 
 /** An add that takes longer is given up: the outbox repeats it, and the submit it belongs to must answer. */
 const ADD_MS = 1_000;
-const MAX_BATCH = 500;
 const FETCHABLE = ['wait', 'prioritized'] as const;
 
 /** The queue in front of the runtimes, over BullMQ with either back end. */
 export class BullMqQueue extends RunQueue {
   private readonly producers = new Map<string, IQueueBackend>();
   private readonly consumers = new Set<BullMqConsumer>();
-  private readonly additions: Batcher<RunJob, void>;
   private closed: Promise<void> | undefined;
 
   constructor(
@@ -32,12 +29,16 @@ export class BullMqQueue extends RunQueue {
   ) {
     super();
     backends.producer.on('error', new TroubleLog(logger, 'The queue connection has trouble').report);
-    this.additions = new Batcher((jobs) => this.send(jobs), MAX_BATCH);
   }
 
   /** @throws DomainError `unavailable` within about a second when the jobs may not have been added. */
   override async add(jobs: readonly RunJob[]): Promise<void> {
-    await Promise.all(jobs.map((job) => this.additions.add(job)));
+    const nowMs = Date.now();
+    await this.reach(() =>
+      this.backends.together(() =>
+        Promise.all(jobs.map((job) => this.producer(job.pool).addJob(encodeRunJob(job, nowMs), runJobId(job)))),
+      ),
+    );
   }
 
   override async remove(jobs: readonly RunJob[]): Promise<void> {
@@ -65,16 +66,6 @@ export class BullMqQueue extends RunQueue {
   private async closeAll(): Promise<void> {
     await Promise.all([...this.consumers].map((consumer) => consumer.close()));
     await this.backends.producer.close();
-  }
-
-  private async send(jobs: readonly RunJob[]): Promise<void[]> {
-    const nowMs = Date.now();
-    await this.reach(() =>
-      this.backends.together(() =>
-        Promise.all(jobs.map((job) => this.producer(job.pool).addJob(encodeRunJob(job, nowMs), runJobId(job)))),
-      ),
-    );
-    return [];
   }
 
   private async count(pool: string, states: readonly ('wait' | 'prioritized' | 'delayed')[]): Promise<number> {
