@@ -1,4 +1,4 @@
-import { type EventBus, type Logger, type RunQueue } from '#lib/domain';
+import { DomainError, type EventBus, type Logger, type RunQueue, UnavailableError } from '#lib/domain';
 import { once } from 'node:events';
 import { PostgresBus } from './bus/postgres.bus.js';
 import { RedisBus } from './bus/redis.bus.js';
@@ -30,7 +30,8 @@ const START_MS = 3_000;
 
 /**
  * The queue and the bus over the backing services the configuration names.
- * @throws Error when Redis may evict keys, or the queue's tables are missing or too new.
+ * @throws DomainError `unavailable`, with one line for the operator, when Redis may evict keys or the queue's tables are
+ * missing or too new.
  */
 export function createMessaging(config: MessagingConfig): Promise<Messaging> {
   return config.redisUrl === undefined ? overPostgres(config) : overRedis(config, config.redisUrl);
@@ -43,7 +44,7 @@ async function overPostgres({ databaseUrl, logger }: MessagingConfig): Promise<M
     await backends.producer.waitUntilReady();
   } catch (error) {
     await queue.close();
-    throw error;
+    throw refusal(error);
   }
   return assemble(queue, new PostgresBus({ databaseUrl, logger }));
 }
@@ -64,13 +65,23 @@ async function overRedis({ logger, redisPrefix: prefix = 'swy' }: MessagingConfi
   }
   if (traits?.problem !== undefined) {
     commands.disconnect();
-    throw new Error(traits.problem);
+    throw new DomainError('unavailable', traits.problem);
   }
   // Another server may answer after a loss.
   commands.on('ready', () => void inspect().catch(trouble.report));
   const backends: QueueBackends = createRedisBackends({ url, commands, prefix });
   const bus = new RedisBus({ url, commands, prefix, logger, traits: () => traits });
   return assemble(new BullMqQueue(backends, logger), bus, () => commands.disconnect());
+}
+
+const REFUSALS: Readonly<Record<string, string>> = {
+  SchemaMigrationRequiredError: 'The database lacks the tables of the queue: run npm run migrate first.',
+  SchemaVersionMismatchError: 'The tables of the queue were made by a newer version than this process.',
+};
+
+function refusal(cause: unknown): DomainError {
+  const message = REFUSALS[(cause as { name?: string }).name ?? ''];
+  return new UnavailableError(message ?? 'DATABASE_URL: the queue does not answer.', { cause });
 }
 
 function assemble(queue: RunQueue, bus: EventBus, after: () => void = () => undefined): Messaging {

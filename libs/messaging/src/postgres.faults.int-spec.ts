@@ -99,9 +99,9 @@ describe('messaging over PostgreSQL alone', () => {
 
   it('refuses to start before the tables are there, and leaves no connection open', async () => {
     const empty = await createDatabase({ empty: true });
-    await expect(createMessaging({ databaseUrl: empty.url, logger: new SilentLogger() })).rejects.toMatchObject({
-      name: 'SchemaMigrationRequiredError',
-    });
+    await expect(createMessaging({ databaseUrl: empty.url, logger: new SilentLogger() })).rejects.toThrow(
+      'The database lacks the tables of the queue: run npm run migrate first.',
+    );
     await expect(empty.drop()).resolves.toBeUndefined();
   });
 

@@ -15,6 +15,8 @@ import { BullMqConsumer } from './bullmq.consumer.js';
 
 /** An add that takes longer is given up: the outbox repeats it, and the submit it belongs to must answer. */
 const ADD_MS = 1_000;
+/** So that a long list is not taken for a queue that does not answer. */
+const MAX_TOGETHER = 50;
 const FETCHABLE = ['wait', 'prioritized'] as const;
 
 /** The queue in front of the runtimes, over BullMQ with either back end. */
@@ -34,11 +36,12 @@ export class BullMqQueue extends RunQueue {
   /** @throws DomainError `unavailable` within about a second when the jobs may not have been added. */
   override async add(jobs: readonly RunJob[]): Promise<void> {
     const nowMs = Date.now();
-    await this.reach(() =>
-      this.backends.together(() =>
-        Promise.all(jobs.map((job) => this.producer(job.pool).addJob(encodeRunJob(job, nowMs), runJobId(job)))),
-      ),
-    );
+    const addOne = (job: RunJob): Promise<unknown> =>
+      this.producer(job.pool).addJob(encodeRunJob(job, nowMs), runJobId(job));
+    for (let start = 0; start < jobs.length; start += MAX_TOGETHER) {
+      const some = jobs.slice(start, start + MAX_TOGETHER);
+      await this.reach(() => this.backends.together(() => Promise.all(some.map(addOne))));
+    }
   }
 
   override async remove(jobs: readonly RunJob[]): Promise<void> {
