@@ -3,6 +3,7 @@ import { median } from './measure.mjs';
 
 const rate = (sample) => sample?.rate;
 const latency = (sample) => sample?.ms;
+const cpuSum = (sample) => Object.values(sample?.cpuUs ?? {}).reduce((sum, us) => sum + us, 0);
 
 /** How each metric follows from the samples of a round; `least` false: smaller is better. */
 const FIGURES = {
@@ -59,7 +60,9 @@ function figure(id, rounds) {
   const reached = goals.filter((goal) => ratio !== undefined && (least ? ratio >= goal : ratio <= goal)).length;
   const medians = of.map((_, at) => pairs.map((pair) => pair[at]).filter((number) => number !== undefined));
   const [ours, theirs] = medians.map((numbers) => (numbers.length > 0 ? median(numbers) : undefined));
-  return { id, title, ours, theirs, ratio, ratios, goals, reached, rounds: whole.length };
+  const cpu = rounds.map((samples) => cpuSum(samples[of[1]]) / cpuSum(samples[of[0]])).filter(Number.isFinite);
+  const byCpu = least && cpu.length > 0 ? median(cpu) : undefined;
+  return { id, title, ours, theirs, ratio, ratios, by_cpu: byCpu, goals, reached, rounds: whole.length };
 }
 
 function cpuTable(rounds) {
@@ -95,18 +98,21 @@ function align(rows) {
 }
 
 export function render({ metrics, cpu_us_each: cpu, voids }) {
-  const rows = metrics.map(({ id, title, ours, theirs, ratio, ratios, goals, reached, rounds: counted }) => [
-    id,
-    title,
-    digits(ours),
-    digits(theirs),
-    digits(ratio),
-    ratios.length > 0 ? `${digits(Math.min(...ratios))}..${digits(Math.max(...ratios))}` : '-',
-    goals.join(' / ') || '-',
-    goals.length > 0 ? `${reached} of ${goals.length}` : '-',
-    String(counted),
-  ]);
-  const head = ['', 'metric', 'ours', 'theirs', 'ratio', 'range', 'goals', 'reached', 'rounds'];
+  const rows = metrics.map(
+    ({ id, title, ours, theirs, ratio, ratios, by_cpu: byCpu, goals, reached, rounds: counted }) => [
+      id,
+      title,
+      digits(ours),
+      digits(theirs),
+      digits(ratio),
+      ratios.length > 0 ? `${digits(Math.min(...ratios))}..${digits(Math.max(...ratios))}` : '-',
+      digits(byCpu),
+      goals.join(' / ') || '-',
+      goals.length > 0 ? `${reached} of ${goals.length}` : '-',
+      String(counted),
+    ],
+  );
+  const head = ['', 'metric', 'ours', 'theirs', 'ratio', 'range', 'by CPU', 'goals', 'reached', 'rounds'];
   const columns = [...new Set(Object.values(cpu).flatMap(Object.keys))];
   const cpuRows = Object.entries(cpu).map(([key, used]) => {
     const total = Object.values(used).reduce((sum, us) => sum + us, 0);

@@ -1,12 +1,10 @@
 // The product: one gateway and one runtime, as an operator would start them.
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { build } from '../../../scripts/build.mjs';
 import { MIGRATE, runEntry } from '../../../scripts/entry.mjs';
 import { freePort } from '../../../scripts/free-port.mjs';
-import { UserError } from '../../../scripts/terminal.mjs';
 import { createDatabase } from '../database.mjs';
 import { startProgram } from '../processes.mjs';
 
@@ -48,7 +46,6 @@ async function untilReady({ ended }, url) {
 /** With `redis` undefined queue and bus live in Postgres. */
 export async function startProduct(services, logs, redis) {
   await build();
-  if (!existsSync(entry('gateway'))) throw new UserError('There is no gateway to measure yet: use --floor');
   const name = redis ? 'product' : 'product_postgres';
   const dataDir = path.join(logs, name);
   await rm(dataDir, { recursive: true, force: true });
