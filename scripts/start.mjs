@@ -17,7 +17,7 @@ import { fail, say, stage, UserError } from './terminal.mjs';
 
 /** Ctrl-C to the end is 10 s at most: the drain, then force, then the server. */
 const DRAIN_SECONDS = 5;
-const FORCE_MS = 7500;
+const FORCE_MS = 8000;
 const WATCH_MS = 1000;
 /** A service that ends by itself is started again, but not for ever: so often within a minute, then all is stopped. */
 const MOST_ENDS = 4;

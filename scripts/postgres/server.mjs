@@ -166,6 +166,6 @@ export function isRunning(server) {
 /** Stops the server if it runs: it ends its sessions and writes everything out, or with `immediate` recovers at its next start. */
 export async function stopServer(server, { immediate = false } = {}) {
   if (!runs(server)) return;
-  if (!immediate && (await pgCtl(server, 'stop', '-w', '-t', '5', '-m', 'fast')).code === 0) return;
+  if (!immediate && (await pgCtl(server, 'stop', '-w', '-t', '2', '-m', 'fast')).code === 0) return;
   await pgCtl(server, 'stop', '-w', '-t', '3', '-m', 'immediate');
 }
