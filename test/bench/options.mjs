@@ -7,6 +7,7 @@ export const USAGE = `npm run bench -- [options]
   --rounds N      interleaved rounds, default 5
   --quick         2 short rounds: whether it works, not how fast it is
   --floor         the floor and the peers alone, without the product
+  --profile       CPU profiles of gateway and runtime in .data/bench/profiles, which slows them down
   --json          the figures as JSON on standard output`;
 
 function wholeNumber(name, text) {
@@ -29,6 +30,7 @@ export function parseOptions(args) {
     quick: false,
     floor: false,
     json: false,
+    profile: false,
     help: false,
   };
   const rest = [...args];
@@ -36,7 +38,7 @@ export function parseOptions(args) {
     const name = rest.shift();
     if (name === '--only') options.metrics = pick(rest.shift());
     else if (name === '--rounds') options.rounds = wholeNumber(name, rest.shift());
-    else if (['--quick', '--floor', '--json', '--help'].includes(name)) options[name.slice(2)] = true;
+    else if (['--quick', '--floor', '--json', '--profile', '--help'].includes(name)) options[name.slice(2)] = true;
     else throw new UserError(`Unknown option ${name}\n${USAGE}`);
   }
   const windowMs = options.quick ? 1_500 : 4_000;

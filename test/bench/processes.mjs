@@ -28,10 +28,10 @@ export function startChild(dir, { name, file, args = [], env = {}, cwd }) {
 }
 
 /** Starts a process that knows nothing of the bench. */
-export function startProgram(dir, { name, file, env = {}, cwd }) {
+export function startProgram(dir, { name, file, nodeArgs = [], env = {}, cwd }) {
   const log = logTo(dir, name);
   const child = remember(
-    spawn(process.execPath, [file], { cwd, env: { ...process.env, ...env }, stdio: ['ignore', log, log] }),
+    spawn(process.execPath, [...nodeArgs, file], { cwd, env: { ...process.env, ...env }, stdio: ['ignore', log, log] }),
   );
   const ended = new Promise((_, reject) => {
     child.once('exit', (code) => reject(new Error(`${name} ended with ${code}: see ${dir}/${name}.log`)));

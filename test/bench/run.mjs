@@ -41,15 +41,16 @@ async function startPeers(metrics, voids) {
 }
 
 /** The sides the chosen metrics need, each a server and a worker on the same PostgreSQL and Redis. */
-async function startSides({ metrics, floor: withoutProduct }, services, voids) {
+async function startSides({ metrics, profile, floor: withoutProduct }, services, voids) {
   const wants = (...ids) => ids.some((id) => metrics.has(id));
   const sides = {};
   if (wants('M1', 'M3', 'M4')) sides.floor = await startFloor(services, dir, services.redis);
   if (wants('M1p')) sides.floor_postgres = await startFloor(services, dir);
   if (wants('M2', 'M2b')) Object.assign(sides, await startPeers(metrics, voids));
   if (withoutProduct) return sides;
-  if (wants('M1', 'M2', 'M2b', 'M3', 'M4')) sides.product = await startProduct(services, dir, services.redis);
-  if (wants('M1p')) sides.product_postgres = await startProduct(services, dir);
+  if (wants('M1', 'M2', 'M2b', 'M3', 'M4'))
+    sides.product = await startProduct(services, dir, { redis: services.redis, profile });
+  if (wants('M1p')) sides.product_postgres = await startProduct(services, dir, { profile });
   return sides;
 }
 

@@ -43,8 +43,9 @@ async function untilReady({ ended }, url) {
   }
 }
 
-/** With `redis` undefined queue and bus live in Postgres. */
-export async function startProduct(services, logs, redis) {
+/** Without `redis` queue and bus live in Postgres. */
+export async function startProduct(services, logs, { redis, profile }) {
+  const nodeArgs = profile ? ['--cpu-prof', `--cpu-prof-dir=${path.join(logs, 'profiles')}`] : [];
   await build();
   const name = redis ? 'product' : 'product_postgres';
   const dataDir = path.join(logs, name);
@@ -65,7 +66,7 @@ export async function startProduct(services, logs, redis) {
   };
   await runEntry(MIGRATE, [], env);
   const start = (app, more = {}) =>
-    startProgram(logs, { name: `${name}-${app}`, file: entry(app), cwd: root, env: { ...env, ...more } });
+    startProgram(logs, { nodeArgs, name: `${name}-${app}`, file: entry(app), cwd: root, env: { ...env, ...more } });
   const gateway = start('gateway');
   const runtime = start('runtime', { HEALTH_PORT: String(healthPort) });
   await untilReady(gateway, `http://127.0.0.1:${port}/health/ready`);
