@@ -11,11 +11,13 @@ const ROLES: ReadonlyMap<string, Role> = new Map(
   Object.entries({
     negator: 'not no never nowhere without cannot hardly barely scarcely rarely seldom less',
     // These stand for a subject and so reach over its verb.
-    'far negator': 'neither nor nobody nothing none',
+    'far negator': 'neither nobody nothing none',
+    'further negator': 'nor',
     intensifier:
       'very really so extremely absolutely totally completely incredibly truly highly especially particularly quite most too utterly deeply entirely thoroughly exceptionally remarkably',
     diminisher: 'slightly somewhat fairly almost partly little relatively occasionally',
     contrast: 'but however yet nevertheless nonetheless',
+    comparison: 'than',
     concession: 'although though while despite whereas notwithstanding',
     remedy:
       'fix fixes fixed solve solves solved resolve resolves resolved repair repairs repaired cure cures cured prevent prevents prevented eliminate eliminates eliminated reduce reduces reduced overcome overcame relieve relieves relieved',
@@ -145,16 +147,24 @@ function roleOf(tokens: readonly string[], at: number): Role {
   const next = tokens[at + 1] ?? '';
   if (isBreak(token)) return 'break';
   if (isProhibition(tokens, at)) return 'prohibition';
-  const role = ROLES.get(token) ?? phraseRole(token, next);
-  if (role === 'contrast' && token === 'yet' && at === tokens.length - 1) return 'word';
+  const role = ROLES.get(token) ?? phraseRole(tokens, at);
+  if (role === 'contrast' && !isContrast(tokens, at)) return 'word';
   return role.endsWith('negator') && token !== 'anything' && ENDS_NEGATION.has(next) ? 'skip' : role;
 }
 
-function phraseRole(token: string, next: string): Role {
+function phraseRole(tokens: readonly string[], at: number): Role {
+  const token = tokens[at] ?? '';
+  const next = tokens[at + 1];
+  if (token === 'as' && tokens.slice(Math.max(0, at - 4), at).includes('as')) return 'comparison';
   if (token === 'anything' && next === 'but') return 'negator';
   if (token === 'far' && next === 'from') return 'negator';
   if (token === 'even' && (next === 'though' || next === 'if')) return 'concession';
   return /(?:n't|^(?:do|does|did|is|was|ca|wo)nt)$/.test(token) ? 'negator' : 'word';
+}
+
+/** "anything but" and a closing "yet" turn nothing around. */
+function isContrast(tokens: readonly string[], at: number): boolean {
+  return tokens[at] === 'yet' ? at < tokens.length - 1 : tokens[at - 1] !== 'anything';
 }
 
 function isBreak(token: string): boolean {

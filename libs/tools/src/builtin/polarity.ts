@@ -1,13 +1,14 @@
 /** How far a negator reaches, in words: a positive word is turned from further away than a negative one. */
-const REACH = { positive: 5, negative: 3 };
+const REACH = { positive: 5, negative: 4 };
+const ANSWERED_REACH = 2;
 /** What is left of a turned word: "not good" is bad, "not bad" is only so good. */
 const TURNED = { positive: -0.85, negative: -0.5 };
 /** "fixes the crash": a remedy makes a negative word mildly positive. */
 const REMEDIED = -0.6;
 /** A negation that finds nothing to turn ("it did not start") is a mild complaint. */
 const UNANSWERED = -0.3;
-/** Weight of what comes before "but", after it, and of an "although" clause. */
-const WEIGHT = { before: 0.4, after: 1.2, conceded: 0.4 };
+/** Weight of what comes before "but", after it, of an "although" clause, and of what something is compared with. */
+const WEIGHT = { before: 0.4, after: 1.2, conceded: 0.4, compared: 0.2 };
 
 interface Segment {
   weight: number;
@@ -40,9 +41,11 @@ export class PolarityTally {
   word(valence: number, unturned = false): void {
     let value = this.position - this.degreeAt <= 2 ? valence * this.degree : valence;
     if (value < 0 && this.position - this.remedyAt <= REACH.negative) value *= REMEDIED;
-    if (this.position - this.negatedAt <= (value < 0 ? REACH.negative : this.reach)) {
+    if (this.position - this.negatedAt <= (value < 0 ? Math.min(REACH.negative, this.reach) : this.reach)) {
       this.unanswered = 0;
       if (!unturned) value = this.turn(value);
+      // "no excuse for such poor service": answered once, it reaches no further than "or ugly".
+      this.reach = Math.min(this.reach, this.position - this.negatedAt + ANSWERED_REACH);
     }
     this.add(value);
   }
@@ -97,6 +100,18 @@ export class PolarityTally {
     this.conceding = true;
   }
 
+  /** "than": what follows up to the next break is only the measure. */
+  compare(): void {
+    this.endNegation();
+    this.open(WEIGHT.compared);
+    this.conceding = true;
+  }
+
+  /** An inability that no lexicon lists. */
+  complain(): void {
+    this.add(UNANSWERED);
+  }
+
   /** −1 to 1; 0 when nothing had a valence. */
   score(): number {
     this.settle();
@@ -137,8 +152,11 @@ export type Signal =
   | 'break'
   | 'contrast'
   | 'concession'
+  | 'comparison'
+  | 'complaint'
   | 'negator'
   | 'far negator'
+  | 'further negator'
   | 'prohibition'
   | 'remedy'
   | 'intensifier'
@@ -148,8 +166,15 @@ export const SIGNALS: Record<Signal, (tally: PolarityTally) => void> = {
   break: (tally) => tally.breakClause(),
   contrast: (tally) => tally.contrast(),
   concession: (tally) => tally.concede(),
+  comparison: (tally) => tally.compare(),
+  complaint: (tally) => tally.complain(),
   negator: (tally) => tally.negate(),
   'far negator': (tally) => tally.negate(12),
+  // "neither … nor": the second takes nothing back.
+  'further negator': (tally) => {
+    tally.breakClause();
+    tally.negate(12);
+  },
   prohibition: (tally) => tally.deny(),
   remedy: (tally) => tally.remedy(),
   intensifier: (tally) => tally.intensify(1.35),

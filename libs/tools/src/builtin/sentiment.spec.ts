@@ -28,7 +28,10 @@ describe('score_sentiment', () => {
     ['The start was awful, but the rest was wonderful.', 'The start was wonderful, but the rest was awful.'],
     ['Although it is slow, it is excellent.', 'Although it is excellent, it is terribly slow.'],
     ['He could not be happier.', "Don't waste your money."],
+    ['It is anything but dull.', 'Neither the food nor the service was good.'],
+    ['It is better than the awful old one.', 'It is worse than the excellent old one.'],
     ['菜很好吃。', '菜不太好吃。'],
+    ['本以为会很无聊，没想到非常精彩。', '本以为会很精彩，没想到非常无聊。'],
     ['我并不失望。', '我很失望。'],
     ['虽然旧，但是干净舒适。', '虽然干净，但是糟糕透了。'],
   ])('scores "%s" above "%s"', async (higher, lower) => {
