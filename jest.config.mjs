@@ -19,19 +19,19 @@ const withServices = {
 };
 
 export default {
+  // Of all tiers: Jest knows no limit per project. What must be fast is held by the time a whole tier may take.
+  testTimeout: 60_000,
   projects: [
     { ...base, displayName: 'unit', testMatch: ['<rootDir>/{apps,libs,test,scripts}/**/*.spec.ts'] },
     {
       ...withServices,
       displayName: 'integration',
       testMatch: ['<rootDir>/{apps,libs,test,scripts}/**/*.int-spec.ts'],
-      testTimeout: 60_000,
     },
     {
       ...withServices,
       displayName: 'e2e',
       testMatch: ['<rootDir>/test/{e2e,faults}/**/*.e2e-spec.ts'],
-      testTimeout: 120_000,
     },
   ],
 };
