@@ -35,6 +35,14 @@ describe('LinkSigner', () => {
     expect(signer.verify(changed, signer.sign(request), NOW)).toBe(false);
   });
 
+  it('refuses another spelling of the same signature', () => {
+    const sig = new LinkSigner([old]).sign(request);
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+    const other = sig.slice(0, -1) + alphabet[alphabet.indexOf(sig.at(-1)!) ^ 1];
+    expect(Buffer.from(other.slice(4), 'base64url')).toEqual(Buffer.from(sig.slice(4), 'base64url'));
+    expect([`${sig}=`, other].map((each) => new LinkSigner([old]).verify(request, each, NOW))).toEqual([false, false]);
+  });
+
   it.each(['', '.', 'old', 'old.', 'old.AAAA', 'unknown.AAAA'])('refuses the signature %j', (sig) => {
     expect(new LinkSigner([old]).verify(request, sig, NOW)).toBe(false);
   });
