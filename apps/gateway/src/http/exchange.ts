@@ -7,7 +7,7 @@ export function requestIdOf(response: Response): string {
 }
 
 /** Why work for a request stops: one for all, since a client that leaves is nobody's fault and needs no stack. */
-export const CLIENT_GONE = new DOMException('The client is gone.', 'AbortError');
+const CLIENT_GONE = new DOMException('The client is gone.', 'AbortError');
 
 /** Aborts when the client leaves before it has its answer. */
 export function leftSignal(response: Response): AbortSignal {

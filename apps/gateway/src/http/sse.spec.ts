@@ -133,20 +133,19 @@ describe('an event stream', () => {
 
   it('returns its source when the client left while it was being opened', async () => {
     const feed = new Feed();
-    let left: AbortSignal | undefined;
-    let ready = (): void => undefined;
-    handle = (request, response) =>
-      streams.serve(request, response, (signal) => {
-        left = signal;
-        return new Promise((resolve) => (ready = () => resolve(feed)));
-      });
+    let ready: (() => void) | undefined;
+    let isGone = false;
+    handle = (request, response) => {
+      response.on('close', () => (isGone = true));
+      return streams.serve(request, response, () => new Promise((resolve) => (ready = () => resolve(feed))));
+    };
     const { port } = server.address() as AddressInfo;
     const request = httpRequest({ port, host: '127.0.0.1', agent: false }).on('error', () => undefined);
     request.end();
-    await until(() => left !== undefined);
+    await until(() => ready !== undefined);
     request.destroy();
-    await until(() => left?.aborted === true);
-    ready();
+    await until(() => isGone);
+    ready?.();
     await served;
     expect([feed.returns, feed.pulls, streams.size]).toEqual([1, 0, 0]);
   });

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { CLIENT_GONE } from './exchange.js';
 
 /** How often a silent stream shows that it lives. */
 export const KEEP_ALIVE_MS = 15_000;
@@ -32,18 +31,14 @@ export class EventStreams {
   /**
    * Serves one stream and resolves when it is over. `open` does what may still fail with a status; headers go out when
    * it resolves. However the stream ends, also when the client left while it was being opened, `return()` of the source
-   * is called once. `left` aborts as soon as nobody reads any more.
+   * is called once.
    */
-  async serve(
-    request: IncomingMessage,
-    response: ServerResponse,
-    open: (left: AbortSignal) => Promise<FrameSource>,
-  ): Promise<void> {
+  async serve(request: IncomingMessage, response: ServerResponse, open: () => Promise<FrameSource>): Promise<void> {
     const stream = new EventStream(response);
     this.add(stream);
     if (this.isClosing) stream.end();
     try {
-      await stream.run(await open(stream.left), request.method !== 'HEAD');
+      await stream.run(await open(), request.method !== 'HEAD');
     } finally {
       this.remove(stream);
     }
@@ -71,8 +66,8 @@ export class EventStreams {
 }
 
 class EventStream {
-  private readonly controller = new AbortController();
   private iterator: AsyncIterator<string | Uint8Array> | undefined;
+  private isOver = false;
   private isEnding = false;
   private wake: (() => void) | undefined;
 
@@ -80,10 +75,6 @@ class EventStream {
     // Attached before anything is awaited: a client that is gone by then is never announced again.
     response.on('close', () => this.stop());
     response.on('drain', () => this.wake?.());
-  }
-
-  get left(): AbortSignal {
-    return this.controller.signal;
   }
 
   async run(source: FrameSource, isWanted: boolean): Promise<void> {
@@ -96,7 +87,7 @@ class EventStream {
     try {
       if (isWanted) await this.pump(this.iterator, soon);
     } catch (error) {
-      if (this.left.aborted) return;
+      if (this.isOver) return;
       // A cut, not an end: the client must not take the stream for complete.
       response.destroy();
       throw error;
@@ -117,16 +108,16 @@ class EventStream {
   }
 
   private async pump(iterator: AsyncIterator<string | Uint8Array>, headers: NodeJS.Immediate): Promise<void> {
-    while (!this.left.aborted) {
+    while (!this.isOver) {
       const next = await iterator.next();
       clearImmediate(headers);
-      if (next.done === true || this.left.aborted) return;
+      if (next.done === true || this.isOver) return;
       if (!this.response.write(next.value)) await new Promise<void>((resolve) => (this.wake = resolve));
     }
   }
 
   private stop(): void {
-    if (this.iterator !== undefined || !this.response.headersSent) this.controller.abort(CLIENT_GONE);
+    this.isOver = true;
     this.wake?.();
     this.release();
   }
