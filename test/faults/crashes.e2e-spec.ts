@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Redis } from 'ioredis';
 import pg from 'pg';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 import { call, Installation } from '../support/installation.js';
-import { startRedis } from '../support/services.mjs';
+import { RedisServer } from '../support/redis-server.js';
 import { until } from '../support/until.js';
 
 const TASKS = 200;
@@ -31,9 +30,7 @@ async function count(text: string): Promise<number> {
 
 describe('a runtime killed and a Redis emptied amid 200 tasks of both bundled agents', () => {
   it('lose nothing: every task ends once, every log is dense, rows equal events', async () => {
-    const server = await startRedis();
-    if (!server) throw new Error('no redis-server: this case needs one of its own to empty');
-    const redis = new Redis(server.url);
+    const server = await RedisServer.start();
     const env = { RUN_SLOTS: '12', LEASE_SECONDS: '10', AGENTS_FILE: 'agents.yaml' };
     const installation = await Installation.start({
       databaseUrl: test.url,
@@ -59,7 +56,7 @@ describe('a runtime killed and a Redis emptied amid 200 tasks of both bundled ag
       const openAtKill = await count('task_heads where run_open');
       await installation.runtimes[0]?.end('SIGKILL');
       const queuedAtFlush = await count(`task_heads where state = 'queued'`);
-      await redis.flushall();
+      await server.run((redis) => redis.flushall());
       // The case is void when the faults met an idle system.
       expect(openAtKill).toBeGreaterThanOrEqual(20);
       expect(queuedAtFlush).toBeGreaterThanOrEqual(50);
@@ -76,7 +73,7 @@ describe('a runtime killed and a Redis emptied amid 200 tasks of both bundled ag
       expect(await count('outbox')).toBe(0);
     } finally {
       await installation.stop();
-      redis.disconnect();
+      await server.remove();
     }
   }, 240_000);
 });
