@@ -6,6 +6,7 @@ import {
   type ErrorBody,
   type EventBody,
   type EventDraft,
+  type Payload,
   type UsageBody,
 } from '#lib/domain';
 import { checkRunnerEvent, checkValue, draftEvent, isKeptAt, OversizeError, ProtocolError } from './admission.js';
@@ -73,6 +74,11 @@ export class RunRecorder {
       throw error;
     }
     return this.waiting > MAX_WAITING ? this.room() : undefined;
+  }
+
+  /** A tool call that was not allowed; the platform says so, not the runner. */
+  deny(payload: Payload<'tool.denied'>): void {
+    this.enqueue({ events: [draftEvent({ type: 'tool.denied', payload })] });
   }
 
   /** Stored in the append of the events before it. @throws ProtocolError when it is too large or no JSON. */

@@ -86,7 +86,8 @@ const PLAYS = {
       yield toolEvent('tool.completed', { ...call, output: await context.tools.call(name, args, id) });
     } catch (error) {
       const { code, message } = error instanceof ToolError ? error : { code: 'failed', message: String(error) };
-      yield toolEvent('tool.failed', { ...call, error: { code, message } });
+      // The platform tells a denial.
+      if (code !== 'denied') yield toolEvent('tool.failed', { ...call, error: { code, message } });
     }
   },
   *pause({ pause }: Step<'pause'>, { next }: Stage) {

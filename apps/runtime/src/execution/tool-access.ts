@@ -26,7 +26,12 @@ export function guardTools(
     async call(name, args, toolCallId) {
       const isStored = await Promise.race([recorder.tools.isStored(toolCallId), aborted(run.signal)]);
       if (!isStored || !live.isSafe(run)) throw over();
-      return client.call(name, args, toolCallId);
+      try {
+        return await client.call(name, args, toolCallId);
+      } catch (error) {
+        if (isDenial(error)) recorder.deny({ tool_call_id: toolCallId, tool_name: name, reason: error.message });
+        throw error;
+      }
     },
   };
 }
@@ -34,4 +39,8 @@ export function guardTools(
 function aborted(signal: AbortSignal): Promise<false> {
   if (signal.aborted) return Promise.resolve(false);
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(false), { once: true }));
+}
+
+function isDenial(error: unknown): error is ToolError {
+  return (error as { name?: unknown }).name === 'ToolError' && (error as ToolError).code === 'denied';
 }

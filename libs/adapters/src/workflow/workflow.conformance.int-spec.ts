@@ -1,0 +1,45 @@
+import { afterAll, beforeAll } from '@jest/globals';
+import { describeConformance } from '../../../../test/support/adapter.conformance.js';
+import { createDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { FakeModelEndpoint, type Reply } from '../../../../test/support/fake-model-endpoint.js';
+import type { RunnerAdapter } from '../contract/index.js';
+import { createWorkflowAdapter, setUpCheckpoints, workflowDescriptor } from './index.js';
+
+const SCRIPTS: Readonly<Record<string, readonly Reply[]>> = {
+  hang: [{ text: ['{'], end: 'hang' }],
+  refusal: [{ status: 401 }],
+};
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createDatabase();
+  await setUpCheckpoints(database.url);
+});
+afterAll(() => database.drop());
+
+describeConformance(workflowDescriptor, async () => {
+  const environment = { databaseUrl: database.url, executeModelCode: false };
+  const endpoints = new Map<string, FakeModelEndpoint>();
+  const adapters = new Map<string, RunnerAdapter>([['local', await createWorkflowAdapter(environment)]]);
+  for (const [name, script] of Object.entries(SCRIPTS)) {
+    const endpoint = await FakeModelEndpoint.start(script);
+    endpoints.set(name, endpoint);
+    const model = { baseUrl: endpoint.baseUrl, apiKey: 'sk-test', name: 'fake-1' };
+    adapters.set(name, await createWorkflowAdapter({ ...environment, model }));
+  }
+  // One adapter serves one endpoint, so the one that is meant is named by the agent.
+  const adapter: RunnerAdapter = {
+    start: (context, signal) => (adapters.get(context.agentId) ?? adapters.get('local')!).start(context, signal),
+    health: async () => void (await Promise.all([...adapters.values()].map((one) => one.health()))),
+    close: async () => void (await Promise.all([...adapters.values()].map((one) => one.close()))),
+  };
+  return {
+    adapter,
+    works: (word) => ({ input: `a list of ${word} books with title and a done checkbox` }),
+    lasts: { agentId: 'hang', input: 'a todo list with title' },
+    checkpoints: { input: 'a todo list with title and a done checkbox' },
+    faults: { refusal: { given: { agentId: 'refusal', input: 'a todo list with title' }, kind: 'rejected' } },
+    openConnections: () => [...endpoints.values()].reduce((sum, endpoint) => sum + endpoint.openRequests, 0),
+    close: async () => void (await Promise.all([...endpoints.values()].map((endpoint) => endpoint.stop()))),
+  };
+});
