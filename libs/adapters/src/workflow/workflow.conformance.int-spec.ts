@@ -20,12 +20,12 @@ afterAll(() => database.drop());
 describeConformance(workflowDescriptor, async () => {
   const environment = { databaseUrl: database.url, executeModelCode: false };
   const endpoints = new Map<string, FakeModelEndpoint>();
-  const adapters = new Map<string, RunnerAdapter>([['local', await createWorkflowAdapter(environment)]]);
+  const adapters = new Map<string, RunnerAdapter>([['local', createWorkflowAdapter(environment)]]);
   for (const [name, script] of Object.entries(SCRIPTS)) {
     const endpoint = await FakeModelEndpoint.start(script);
     endpoints.set(name, endpoint);
     const model = { baseUrl: endpoint.baseUrl, apiKey: 'sk-test', name: 'fake-1' };
-    adapters.set(name, await createWorkflowAdapter({ ...environment, model }));
+    adapters.set(name, createWorkflowAdapter({ ...environment, model }));
   }
   // One adapter serves one endpoint, so the one that is meant is named by the agent.
   const adapter: RunnerAdapter = {
