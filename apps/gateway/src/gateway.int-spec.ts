@@ -238,6 +238,14 @@ describeEachBackingSet(({ redisUrl }) => {
       expect(await seqs).toEqual([1, 2, 3, 4, 5]);
     });
 
+    it('that came with the submission has the bytes of its replay', async () => {
+      const body = { agent_id: 'scripted', input: 'x', task_id: 'same-bytes' };
+      const text = (await EventStream.open(url('/v1/tasks'), { key: ADMIN_KEY, body })).text();
+      const emit = await runner.run('same-bytes');
+      await emit(SUCCEEDED);
+      expect(await (await open('same-bytes', { gateway: 1 })).text()).toBe(await text);
+    });
+
     it('shows a terminal event the bus has lost within two seconds', async () => {
       const taskId = await submit();
       const emit = await runner.run(taskId);

@@ -81,9 +81,9 @@ function serviceProviders(ports: CorePorts): readonly NamedProvider[] {
     },
     {
       provide: SubmissionsService,
-      useFactory: (directory: AgentDirectory, enqueuer: RunEnqueuer) =>
-        new SubmissionsService(ports.tasks, directory, enqueuer),
-      inject: [AgentDirectory, RunEnqueuer],
+      useFactory: (directory: AgentDirectory, enqueuer: RunEnqueuer, hub: StreamHub) =>
+        new SubmissionsService(ports.tasks, directory, enqueuer, hub),
+      inject: [AgentDirectory, RunEnqueuer, StreamHub],
     },
     {
       provide: TasksService,

@@ -11,6 +11,7 @@ import {
   type TaskId,
   type TaskKey,
   type TaskNews,
+  UnavailableError,
   type Unsubscribe,
 } from '#lib/domain';
 import { draftEvent } from '#lib/execution';
@@ -68,9 +69,11 @@ class CountingLog extends MemoryEventLog {
   most = 0;
   readonly asked: number[] = [];
   slow = Promise.resolve();
+  isDown = false;
 
   override async page(taskKey: TaskKey, afterSeq: number, limits: PageLimits): Promise<readonly StoredEvent[]> {
     this.reads.push(afterSeq);
+    if (this.isDown) throw new UnavailableError('down');
     this.reading += 1;
     this.most = Math.max(this.most, this.reading);
     const page = await super.page(taskKey, afterSeq, limits);
@@ -256,6 +259,41 @@ describe('a live stream', () => {
       { done: true, value: undefined },
       { done: true, value: undefined },
     ]);
+  });
+
+  it('waits for a database that does not answer, and goes on where it was', async () => {
+    await store(step(1), step(2));
+    log.isDown = true;
+    const seqs = drain(await hub.open(seen(2), 0));
+    await until(() => log.reads.length > 0);
+    log.isDown = false;
+    await storeAndTell(SUCCEEDED);
+    expect(await seqs).toEqual([1, 2, 3]);
+  });
+
+  it('of a task that is about to exist needs no read at all', async () => {
+    hub.expect(seen(0));
+    await until(() => bus.listeners.size === 1);
+    const { frames } = await store(step(1));
+    hub.begin(key, frames![0]!);
+    const seqs = drain(await hub.open(seen(1), 0));
+    await storeAndTell(step(2));
+    await storeAndTell(SUCCEEDED);
+    expect([await seqs, log.reads]).toEqual([[1, 2, 3], []]);
+  });
+
+  it('of a task that began before its subscription was in force reads the log', async () => {
+    let acknowledge = (): void => undefined;
+    bus.gate = new Promise((resolve) => (acknowledge = resolve));
+    hub.expect(seen(0));
+    const { frames } = await store(step(1));
+    hub.begin(key, frames![0]!);
+    await store(step(2));
+    acknowledge();
+    const seqs = drain(await hub.open(seen(1), 0));
+    await until(() => log.reads.length > 0);
+    await storeAndTell(SUCCEEDED);
+    expect(await seqs).toEqual([1, 2, 3]);
   });
 
   it('is cut rather than shown with a hole when the log has lost events', async () => {

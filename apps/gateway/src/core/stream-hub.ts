@@ -1,4 +1,4 @@
-import type { EventBus, EventLog, Logger, TaskKey, Unsubscribe } from '#lib/domain';
+import type { EventBus, EventLog, Frame, Logger, TaskKey, Unsubscribe } from '#lib/domain';
 import { type LogOwner, LogPages } from './log-pages.js';
 import { type FeedReader, TaskFeed } from './task-feed.js';
 import { within } from './within.js';
@@ -78,6 +78,11 @@ export class StreamHub {
   /** Subscribes ahead of the first reader, for a task that is about to exist. */
   expect(owner: LogOwner): void {
     if (!this.isClosed && !this.followed.has(owner.taskKey)) this.follow({ ...owner, lastSeq: 0, isEnded: false });
+  }
+
+  /** The first event of an expected task: its reader need not look for it. Told before anyone can add to the task. */
+  begin(taskKey: TaskKey, first: Frame): void {
+    this.followed.get(taskKey)?.feed.begin(first);
   }
 
   /** Ends every reader. */

@@ -4,7 +4,9 @@ import {
   canonicalJson,
   chooseBackend,
   DomainError,
+  encodeFrame,
   type EventDraft,
+  type Frame,
   isTaskId,
   parseDetail,
   type Routed,
@@ -25,6 +27,7 @@ import type { Caller } from './caller.js';
 import { checkInput } from './input.check.js';
 import type { RawJson } from './raw-json.js';
 import type { RunEnqueuer } from './run.enqueuer.js';
+import type { StreamHub } from './stream-hub.js';
 
 /** A task as a caller asks for it. */
 export interface SubmitRequest {
@@ -45,6 +48,8 @@ export interface SubmitRequest {
   readonly detail?: string;
   /** The whole body as parsed: its canonical form tells a repeat from another request under the same key. */
   readonly body: unknown;
+  /** The caller is going to watch the task: the stream is prepared while the task is stored. */
+  readonly isFollowed?: boolean;
   readonly requestId: string;
 }
 
@@ -67,6 +72,7 @@ export class SubmissionsService {
     private readonly store: TaskStore,
     private readonly agents: AgentDirectory,
     private readonly enqueuer: RunEnqueuer,
+    private readonly hub: StreamHub,
   ) {}
 
   /**
@@ -81,8 +87,10 @@ export class SubmissionsService {
     const known = isNamed ? await this.store.find(keys) : undefined;
     if (known) return this.answer(caller, known);
     const submission = await this.prepare(caller, request, { ...keys, taskKey });
+    if (request.isFollowed) this.hub.expect(submission);
     const outcome = await this.store.submit(submission);
     if (outcome.kind === 'created') {
+      if (request.isFollowed) this.hub.begin(taskKey, firstFrame(submission, outcome.atMs));
       const { pool, priority } = submission;
       this.enqueuer.add({ taskKey, runNo: 1, pool, priority, delayMs: 0 });
     }
@@ -132,6 +140,11 @@ export class SubmissionsService {
       audit: auditOf({ caller, request, routed, backend, taskId: keys.taskId }),
     };
   }
+}
+
+function firstFrame({ taskId, created }: Submission, atMs: number): Frame {
+  const { eventId, body, json } = created;
+  return encodeFrame(taskId, { seq: 1, eventId, type: body.type, atMs, payload: json });
 }
 
 function keysOf({ tenant, principal }: Caller, request: SubmitRequest, taskKey: TaskKey): SubmissionKeys {

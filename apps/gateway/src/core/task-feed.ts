@@ -1,11 +1,14 @@
-import { type Frame, isTerminal, isTerminalEvent, type Tail, type TaskNews } from '#lib/domain';
+import { type Frame, isTerminal, isTerminalEvent, isUnavailableError, type Tail, type TaskNews } from '#lib/domain';
 import type { LogOwner, LogPage, LogPages } from './log-pages.js';
+import { within } from './within.js';
 
 /** Frames in order, without holes; the reader has then considered everything up to the last one's seq. */
 export type Frames = readonly Frame[];
 
 /** The newest frames are shared by all readers of a task up to this many characters; who is further behind reads the log. */
 const MAX_RECENT = 262_144;
+/** How long a reader waits before it asks a database again that does not answer: its client stays connected meanwhile. */
+const RETRY_MS = 500;
 
 /** A task as far as a gateway follows it: what is known of its log's end, and its newest frames. */
 export class TaskFeed {
@@ -55,6 +58,13 @@ export class TaskFeed {
     this.inForceAtMs = performance.now();
     this.isSynced = false;
     this.wake();
+  }
+
+  /** The first event of a task that nobody can have added to yet, so that it need not be read. */
+  begin(first: Frame): void {
+    if (this.inForceAtMs === 0) return;
+    this.isSynced = true;
+    this.hear({ taskKey: this.owner.taskKey, fromSeq: first.seq, toSeq: first.seq, frames: [first] });
   }
 
   hear(news: TaskNews | { readonly live: Frame }): void {
@@ -173,7 +183,7 @@ export class FeedReader implements AsyncIterableIterator<Frames> {
 
   async next(): Promise<IteratorResult<Frames, undefined>> {
     for (;;) {
-      const frames = this.feed.take(this.afterSeq) ?? (this.isBehind() ? await this.feed.fetch(this.afterSeq) : []);
+      const frames = this.feed.take(this.afterSeq) ?? (this.isBehind() ? await this.fetch() : []);
       if (this.isLeft) return { done: true, value: undefined };
       const last = frames.at(-1);
       if (last) {
@@ -184,7 +194,7 @@ export class FeedReader implements AsyncIterableIterator<Frames> {
       const { live } = this;
       this.live = undefined;
       if (live) return { done: false, value: [live] };
-      if (!this.isBehind()) await new Promise<void>((resolve) => (this.waiting = resolve));
+      if (!this.isBehind()) await this.woken();
     }
   }
 
@@ -211,5 +221,20 @@ export class FeedReader implements AsyncIterableIterator<Frames> {
 
   private isBehind(): boolean {
     return this.feed.isBehind(this.afterSeq);
+  }
+
+  /** None, after a while, when the database does not answer. */
+  private async fetch(): Promise<Frames> {
+    try {
+      return await this.feed.fetch(this.afterSeq);
+    } catch (error) {
+      if (!isUnavailableError(error)) throw error;
+      if (!this.isLeft) await within(this.woken(), RETRY_MS);
+      return [];
+    }
+  }
+
+  private woken(): Promise<void> {
+    return new Promise((resolve) => (this.waiting = resolve));
   }
 }

@@ -54,7 +54,7 @@ export class TasksController {
       return sendJson(response, 202, JSON.stringify(encodeSubmitted(submitted)));
     }
     await this.streams.serve(request, response, async () => {
-      const submitted = await this.submissions.submit(caller, decoded);
+      const submitted = await this.submissions.submit(caller, { ...decoded, isFollowed: true });
       response.setHeader('Location', taskPath(submitted.taskId));
       return this.logs.openSubmitted(submitted, {});
     });
