@@ -1,9 +1,12 @@
 import { encodeFrame, type EventBus, type EventLog, type Logger, type TaskNews } from '#lib/domain';
+import { BatchPace } from '#lib/platform';
 import { commitBatch, type CommitOptions, type Outcomes } from './batch-commit.js';
 import { RunCursor, type Work, type Write, type WriteOutcome, WriteQueue } from './write-queue.js';
 
 /** Events per statement: more makes the statement longer for those who wait without making it cheaper per event. */
 const MAX_ROWS = 500;
+/** What a busy system may add to the latency of an event, in ms. */
+const INTERVAL_MS = 4;
 const DEFAULTS: CommitOptions = { retryForMs: 60_000, firstDelayMs: 50, maxDelayMs: 2_000 };
 
 export interface WriterPorts {
@@ -18,6 +21,7 @@ export interface WriterPorts {
  */
 export class EventWriter {
   private readonly queue = new WriteQueue();
+  private readonly pace = new BatchPace(INTERVAL_MS);
   private readonly options: CommitOptions;
   private draining: Promise<void> | undefined;
   private published: Promise<void> = Promise.resolve();
@@ -56,7 +60,10 @@ export class EventWriter {
     // Whatever is emitted in this turn of the event loop belongs to the first batch.
     await new Promise(setImmediate);
     while (!this.queue.isEmpty) {
-      const outcomes = await commitBatch(this.ports.log, this.queue.take(MAX_ROWS), this.options);
+      await this.pace.turn();
+      const works = this.queue.take(MAX_ROWS);
+      this.pace.begin(works.length);
+      const outcomes = await commitBatch(this.ports.log, works, this.options);
       for (const [work, outcome] of outcomes) this.settle(work, outcome);
       // At most one publication behind: a slow bus slows the writer rather than filling memory.
       await this.published;

@@ -1,3 +1,8 @@
+import { BatchPace } from './batch-pace.js';
+
+/** What a busy system may add to the latency of one step, in ms. */
+const INTERVAL_MS = 4;
+
 /**
  * Single flight: one batch is under way at a time, and what arrives meanwhile is the next one. Under load batches grow
  * by themselves; an idle system pays no waiting time.
@@ -5,6 +10,7 @@
 export class Batcher<Item, Result> {
   private waiting: Waiting<Item, Result>[] = [];
   private busy = false;
+  private readonly pace = new BatchPace(INTERVAL_MS);
 
   constructor(
     /** Answers in the order of the items. */
@@ -24,7 +30,9 @@ export class Batcher<Item, Result> {
 
   private async drain(): Promise<void> {
     while (this.waiting.length > 0) {
+      await this.pace.turn();
       const batch = this.waiting.splice(0, this.maxItems);
+      this.pace.begin(batch.length);
       try {
         const results = await this.run(batch.map(({ item }) => item));
         batch.forEach(({ resolve }, index) => resolve(results[index] as Result));
