@@ -215,7 +215,7 @@ describe('stopping', () => {
 describe('the database', () => {
   it('is healthy with its tables, and unavailable without', async () => {
     await expect(adapterWith().health()).resolves.toBeUndefined();
-    const empty = await createDatabase();
+    const empty = await createDatabase({ empty: true });
     const adapter = adapterWith({ databaseUrl: empty.url });
     await expect(adapter.health()).rejects.toMatchObject({ kind: 'unavailable' });
     await adapter.close();
