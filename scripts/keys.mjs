@@ -3,6 +3,7 @@ import './node-version.mjs';
 import { KEYS, runEntry } from './entry.mjs';
 import { ensureInstalled } from './install.mjs';
 import { isRunning, locateServer, startServer, stopServer } from './postgres/server.mjs';
+import { checkDatabase } from './preflight.mjs';
 import { prepareDataDir, readDatabases, readDataDir } from './settings.mjs';
 import { fail } from './terminal.mjs';
 
@@ -24,6 +25,7 @@ try {
   await ensureInstalled();
   const { build } = await import('./build.mjs');
   await build();
+  if (databaseUrl !== undefined) await checkDatabase('DATABASE_URL', databaseUrl);
   const run = (env) => runEntry(KEYS, process.argv.slice(2), env);
   process.stdout.write(`${await (databaseUrl === undefined ? onEmbedded(run) : run({}))}\n`);
 } catch (error) {

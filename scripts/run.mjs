@@ -5,6 +5,8 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { MIGRATE } from './entry.mjs';
 import { ensureInstalled } from './install.mjs';
+import { checkDatabase, checkPort } from './preflight.mjs';
+import { readAddress, readDatabases } from './settings.mjs';
 import { fail } from './terminal.mjs';
 
 const ENTRIES = {
@@ -13,11 +15,23 @@ const ENTRIES = {
   migrate: MIGRATE,
 };
 
+/** The process checks its environment itself; what is asked here gives an answer that names variable and remedy. */
+async function lookAhead(name) {
+  const { databaseUrl, migrationsUrl } = readDatabases();
+  if (databaseUrl === undefined) return;
+  await checkDatabase('DATABASE_URL', databaseUrl);
+  if (name === 'migrate' && migrationsUrl !== databaseUrl)
+    await checkDatabase('MIGRATIONS_DATABASE_URL', migrationsUrl);
+  if (name === 'gateway' && process.env.PORT !== '0') await checkPort(readAddress());
+}
+
 try {
+  const name = process.argv[2];
   await ensureInstalled();
   const { build } = await import('./build.mjs');
   await build();
-  const entry = path.resolve(import.meta.dirname, '..', ENTRIES[process.argv[2]]);
+  await lookAhead(name);
+  const entry = path.resolve(import.meta.dirname, '..', ENTRIES[name]);
   process.argv.splice(1, 2, entry);
   await import(pathToFileURL(entry));
 } catch (error) {

@@ -47,6 +47,10 @@ export function readDatabases() {
   return { databaseUrl, migrationsUrl: migrationsUrl ?? databaseUrl };
 }
 
+export function readAddress() {
+  return { port: readPort(), host: given('HOST') ?? '127.0.0.1' };
+}
+
 export function readDataDir() {
   const value = given('DATA_DIR');
   return { dataDir: path.resolve(root, value ?? '.data'), dataDirGiven: value !== undefined };
@@ -54,11 +58,10 @@ export function readDataDir() {
 
 export function readSettings() {
   return {
-    port: readPort(),
-    host: given('HOST') ?? '127.0.0.1',
+    ...readAddress(),
     adminKey: readAdminKey(),
     redisUrl: readUrl('REDIS_URL', ['redis:', 'rediss:'], 'redis://host:6379'),
-    healthPort: given('HEALTH_PORT'),
+    healthPort: given('HEALTH_PORT') === '0' ? undefined : given('HEALTH_PORT'),
     ...readDatabases(),
     ...readDataDir(),
   };

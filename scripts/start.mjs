@@ -18,6 +18,7 @@ import { fail, say, stage, UserError } from './terminal.mjs';
 /** Ctrl-C to the end is 10 s at most: the drain, then force, then the server. */
 const DRAIN_SECONDS = 5;
 const FORCE_MS = 8000;
+const ECHO_MS = 500;
 const WATCH_MS = 1000;
 /** A service that ends by itself is started again, but not for ever: so often within a minute, then all is stopped. */
 const MOST_ENDS = 4;
@@ -29,6 +30,7 @@ let settings;
 let noted = false;
 let server;
 let stopping;
+let askedMs;
 
 function note() {
   noted = true;
@@ -52,9 +54,15 @@ async function stop(exitCode) {
   process.exit(exitCode);
 }
 
-async function onSignal() {
-  if (stopping === undefined) return stop(0);
-  await stopAll(0); // asked twice: at once
+/** Ctrl-C once ends in order, twice at once. npm passes on the one the terminal has sent us already: that is no second. */
+async function onSignal(name) {
+  const nowMs = performance.now();
+  if (stopping === undefined) {
+    askedMs = nowMs;
+    return stop(0);
+  }
+  if (name !== 'SIGINT' || nowMs - askedMs < ECHO_MS) return;
+  await stopAll(0);
   process.exit(1);
 }
 
@@ -174,7 +182,7 @@ async function start() {
   await Promise.race([...services.map(supervise), ...(server === undefined ? [] : [superviseServer()])]);
 }
 
-for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => void onSignal());
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => void onSignal(name));
 process.stderr.on('error', () => undefined); // the terminal may be gone
 
 try {
