@@ -6,7 +6,7 @@ import { RunCursor, type Work, type Write, type WriteOutcome, WriteQueue } from 
 /** Events per statement: more makes the statement longer for those who wait without making it cheaper per event. */
 const MAX_ROWS = 500;
 /** What a busy system may add to the latency of an event, in ms. */
-const INTERVAL_MS = 4;
+const INTERVAL_MS = 2;
 const DEFAULTS: CommitOptions = { retryForMs: 60_000, firstDelayMs: 50, maxDelayMs: 2_000 };
 
 export interface WriterPorts {

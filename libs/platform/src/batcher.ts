@@ -1,7 +1,7 @@
 import { BatchPace } from './batch-pace.js';
 
 /** What a busy system may add to the latency of one step, in ms. */
-const INTERVAL_MS = 4;
+const INTERVAL_MS = 2;
 
 /**
  * Single flight: one batch is under way at a time, and what arrives meanwhile is the next one. Under load batches grow

@@ -64,6 +64,7 @@ export interface Submitted {
 }
 
 const DEFAULT_PRIORITY = 5;
+const NO_HASH = new Uint8Array(0);
 const NO_CONTEXT: RawJson = { text: '{}', value: {} };
 
 /** Takes tasks in. */
@@ -154,8 +155,11 @@ function keysOf({ tenant, principal }: Caller, request: SubmitRequest, taskKey: 
     const faults = [{ path: '/task_id', code: 'invalid', message }];
     throw new DomainError('invalid_request', `/task_id: ${message}.`, { faults });
   }
-  const bodyHash = createHash('sha256').update(canonicalJson(body)).digest();
-  return { tenant, principal, taskId, ownTaskId: request.taskId !== undefined, idempotencyKey, bodyHash };
+  const ownTaskId = request.taskId !== undefined;
+  // Without a key of the caller's the body can never be compared with another.
+  const isNamed = ownTaskId || idempotencyKey !== undefined;
+  const bodyHash = isNamed ? createHash('sha256').update(canonicalJson(body)).digest() : NO_HASH;
+  return { tenant, principal, taskId, ownTaskId, idempotencyKey, bodyHash };
 }
 
 function readContext({ value }: RawJson): {

@@ -18,7 +18,7 @@ export interface Submission {
   /** True when the caller chose `taskId`. */
   readonly ownTaskId: boolean;
   readonly idempotencyKey?: string;
-  /** SHA-256 of the canonical body; compared when a key comes again. */
+  /** SHA-256 of the canonical body, compared when a key comes again; empty when the caller gave no key. */
   readonly bodyHash: Uint8Array;
   readonly tenant: string;
   readonly principal: string;

@@ -1,5 +1,5 @@
 import type { Submission } from '#lib/domain';
-import { v7 } from 'uuid';
+import { newEventId } from '#lib/platform';
 import type { Statement } from '../database.js';
 import { uuidOf } from './event-id.js';
 
@@ -95,7 +95,7 @@ export function submitColumns(batch: readonly Submission[]): unknown[] {
     column((s) => s.context),
     column((s) => uuidOf(s.created.eventId)),
     column((s) => s.created.json),
-    column(() => v7()),
+    column(() => uuidOf(newEventId())),
     column((s) => s.audit.keyId),
     column((s) => s.audit.details),
     column((s) => s.audit.requestId),
