@@ -14,6 +14,12 @@ export function constrainChinese(plain: string, brackets: readonly string[], { d
     draft.allRequired = true;
     return true;
   }
+  const once = /每(?:一)?个?(.+?)(?:只能|仅能|只可|限)(?:.{0,4}?)(?:一次|1次|一条|一份)/.exec(plain)?.[1];
+  const only = once === undefined ? undefined : draft.fields.find(({ label }) => simplify(label).includes(once));
+  if (only !== undefined) {
+    only.unique = true;
+    return true;
+  }
   const known = draft.fields.find(
     (field) => plain.startsWith(simplify(field.label)) && plain.length > field.label.length,
   );

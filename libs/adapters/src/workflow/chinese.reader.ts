@@ -51,7 +51,8 @@ function readPart(part: string, reading: ChineseReading): void {
   const plain = simplify(text);
   if (constrainChinese(plain, brackets, reading)) return;
   const opened = openedBy(text, plain, reading);
-  if (opened !== undefined && opened.actions !== true) {
+  if (opened?.actions === true) reading.mode = 'none';
+  else if (opened !== undefined) {
     const { draft } = reading;
     draft.noun ??= opened.noun;
     nameThing(opened, reading);

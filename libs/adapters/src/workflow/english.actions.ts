@@ -19,6 +19,8 @@ const ACTIONS: readonly (readonly [RegExp, Make])[] = [
       },
     ],
   ],
+  [/^(?:an? )?(?:csv|excel|spreadsheet) (?:export|download)s?\b.*$/, () => [{ kind: 'export', value: 'csv' }]],
+  [/^(?:an? )?json (?:export|download)s?\b.*$/, () => [{ kind: 'export', value: 'json' }]],
   [
     /^(?:an? )?(?:export\w*|csv(?: file)?|downloads?(?: \w+){0,3})(?: (?:button|option|feature|link|function|list|data|entries|records|all|everything|them|it|the .*))*$/,
     () => [{ kind: 'export', value: 'csv' }],

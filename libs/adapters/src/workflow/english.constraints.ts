@@ -16,7 +16,9 @@ export function constrain(text: string, segment: Segment, reading: Reading): boo
     draft.allRequired = true;
     return true;
   }
+  const per = /\b(?:only )?(?:one|1|a single|once)\b.{0,30}? (?:per|for each) ([\w -]+)$/i.exec(text)?.[1];
   const single =
+    per ??
     /\b(?:no duplicates?|duplicates?|unique)\b(?: (?:of|for|in|values? (?:of|for)|entries (?:of|for)))?(?: the| an?)? (.+?)(?: (?:is|are|should|must|allowed|not)\b.*)?$/i.exec(
       text,
     )?.[1];

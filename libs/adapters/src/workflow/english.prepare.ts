@@ -59,6 +59,10 @@ const USUAL: readonly (readonly [RegExp, string])[] = [
     /(?<=, |\band |\b(?:with|store|record|track|enter|provide|keep) )((?:how (?:often|much|many|long|far|well)|why|(?:where|when|who|what) (?:it|they|the \w+) (?:was|is|were|are|came|comes|bought|want))\b)([\w' ]*?)(?=\s*(?:[,.;()]|$|\band\b))/gi,
     '"$1$2"',
   ],
+  [
+    /(?:,? and|,) (?:they |users? |visitors? )?(?:may|might|can optionally) (?:also |optionally )?(?:leave|add|enter|give|provide|write|include|state) (?=(?:an?|their|some|any)\b)/gi,
+    ', optional ',
+  ],
   [/\bname and surname\b/gi, 'name, surname'],
   [/\b(\w{3,})(?: or |\s?\/\s?)(?:un|in|not |non-)\1\b/gi, '$1 checkbox'],
   [

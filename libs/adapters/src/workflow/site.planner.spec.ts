@@ -161,6 +161,13 @@ describe('planning a site by rule', () => {
     });
   });
 
+  it('reads "one per …" as unique, and "may leave" as optional', () => {
+    const english = planSite('A petition: name, email and may leave a comment. One signature per email. CSV export.');
+    expect(english.fields).toMatchObject([{ name: 'name' }, { unique: true }, { name: 'comment', required: false }]);
+    expect(actionsOf(english)).toContain('export');
+    expect(planSite('报名表：姓名、联系电话，每个电话只能报名一次').fields[1]).toMatchObject({ unique: true });
+  });
+
   it('reads the same rules in Chinese', () => {
     const plan = planSite(
       '问卷：邮箱不能重复、评分1-10分、建议（选填，300字以内）、手机号（11位）、尺码（S/M/L）、爱好（多选：阅读、音乐）',
