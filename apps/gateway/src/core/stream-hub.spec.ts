@@ -240,6 +240,15 @@ describe('a live stream', () => {
     expect(hub.size).toBe(0);
   });
 
+  it('of a long log reads each page once, and the next one while this one is being written', async () => {
+    await store(...range(1, 1_199).map(step), SUCCEEDED);
+    const reader = await hub.open(seen(1_200, true), 0);
+    expect((await take(reader)).length).toBe(500);
+    expect(log.reads).toEqual([0, 500]);
+    expect(await drain(reader)).toEqual(range(501, 1_200));
+    expect(log.reads).toEqual([0, 500, 1_000]);
+  });
+
   it('shows a heartbeat once, to who reads live', async () => {
     const reader = await hub.open(seen(0), 0);
     const frames = take(reader);

@@ -28,6 +28,9 @@ export class TaskFeed {
   private isSynced = false;
   /** Since when the subscription is in force: a read that began earlier proves nothing. */
   private inForceAtMs = 0;
+  /** The page behind the one last read, on its way while that one is being written. */
+  private ahead:
+    { readonly afterSeq: number; readonly startedAtMs: number; readonly page: Promise<LogPage> } | undefined;
 
   constructor(
     readonly owner: LogOwner,
@@ -88,6 +91,7 @@ export class TaskFeed {
     this.recent = [];
     this.recentSize = 0;
     this.lastTaken = { afterSeq: -1, frames: [] };
+    this.ahead = undefined;
   }
 
   /** Everyone stops reading. */
@@ -122,6 +126,7 @@ export class TaskFeed {
     if (page.isLast && inForceAtMs === this.inForceAtMs) this.isSynced = true;
     if (last && isTerminalEvent(last.type)) this.endSeq = last.seq;
     if (last) this.advance(last.seq);
+    if (last && !page.isLast) this.readAhead(last.seq);
     return from === afterSeq ? page.frames : page.frames.filter((frame) => frame.seq > afterSeq);
   }
 
@@ -131,12 +136,23 @@ export class TaskFeed {
   }
 
   private async readPage(from: number, isMore: boolean): Promise<LogPage> {
-    const page = await this.pages.read(this.owner, from, this.inForceAtMs);
+    const { ahead } = this;
+    const isAhead = ahead?.afterSeq === from && ahead.startedAtMs >= this.inForceAtMs;
+    if (isAhead) this.ahead = undefined;
+    const page = await (isAhead ? ahead.page : this.pages.read(this.owner, from, this.inForceAtMs));
     if (page.frames.length > 0 || !isMore) return page;
     // The read we joined may have begun before the event that is known by now.
     const again = await this.pages.read(this.owner, from, performance.now());
     if (again.frames.length === 0) throw new Error('The log lacks events it had.');
     return again;
+  }
+
+  private readAhead(afterSeq: number): void {
+    const startedAtMs = performance.now();
+    const page = this.pages.read(this.owner, afterSeq, this.inForceAtMs);
+    // Who asks for the page is told.
+    page.catch(() => undefined);
+    this.ahead = { afterSeq, startedAtMs, page };
   }
 
   private add(frames: Frames): void {
