@@ -1,7 +1,7 @@
 // One `npm start` per DATA_DIR: a file there names its processes, so that a start after a crash can clear up behind it.
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { commandOf, isAlive } from './processes.mjs';
+import { isStill } from './processes.mjs';
 import { stage, UserError } from './terminal.mjs';
 
 const ENDS_WITHIN_MS = 10_000;
@@ -12,16 +12,11 @@ function read(file) {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch {
-    return undefined; // cut short by the crash
+    return undefined; // there is none, or it was cut short by a crash
   }
 }
 
-/** Whether the id still names that process: after a restart of the machine it may be anyone's. */
-function still(pid, script) {
-  return isAlive(pid) && (commandOf(pid) ?? script).includes(script);
-}
-
-const left = ({ services }) => services.filter((pid) => still(pid, 'dist/apps'));
+const left = ({ services }) => services.filter((pid) => isStill(pid, 'dist/apps'));
 
 async function waitForEnd(earlier) {
   const deadlineMs = performance.now() + ENDS_WITHIN_MS;
@@ -31,18 +26,23 @@ async function waitForEnd(earlier) {
   }
 }
 
+/** The process of an `npm start` that runs on this DATA_DIR now, or undefined. */
+export function liveStart(settings) {
+  const earlier = read(fileOf(settings));
+  return earlier !== undefined && isStill(earlier.pid, 'start.mjs') ? earlier.pid : undefined;
+}
+
 /** Refuses a second start beside a live one; waits for what a killed one has left, and ends it if need be. */
 export async function clearEarlierStart(settings) {
-  const file = fileOf(settings);
-  const earlier = existsSync(file) ? read(file) : undefined;
-  if (earlier === undefined) return;
-  if (still(earlier.pid, 'start.mjs')) {
+  const pid = liveStart(settings);
+  if (pid !== undefined) {
     throw new UserError(
-      `Switchyard already runs from ${settings.dataDir} (process ${earlier.pid}): stop it (Ctrl-C, or kill ${earlier.pid}), or set DATA_DIR and PORT to others`,
+      `Switchyard already runs from ${settings.dataDir} (process ${pid}): stop it (Ctrl-C, or kill ${pid}), or set DATA_DIR and PORT to others`,
     );
   }
-  if (left(earlier).length > 0)
-    await stage('Wait for the processes of an earlier start to end', () => waitForEnd(earlier));
+  const earlier = read(fileOf(settings));
+  if (earlier === undefined || left(earlier).length === 0) return;
+  await stage('Wait for the processes of an earlier start to end', () => waitForEnd(earlier));
 }
 
 export function noteStart(settings, services) {

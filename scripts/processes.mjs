@@ -21,3 +21,8 @@ export function commandOf(pid) {
   const { stdout, status } = spawnSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' });
   return status === 0 ? stdout : undefined;
 }
+
+/** Whether the id still names the process that runs `script`: after a restart of the machine it may be anyone's. */
+export function isStill(pid, script) {
+  return isAlive(pid) && (commandOf(pid) ?? script).includes(script);
+}

@@ -9,7 +9,7 @@ import { KEYS, MIGRATE, runEntry } from './entry.mjs';
 import { freePort } from './free-port.mjs';
 import { ensureInstalled } from './install.mjs';
 import { endPrograms } from './postgres/cluster.mjs';
-import { isRunning, launch, locateServer, startServer, stopServer } from './postgres/server.mjs';
+import { isRunning, locateServer, restartServer, startServer, stopServer } from './postgres/server.mjs';
 import { checkDatabase, checkPort, checkRedis } from './preflight.mjs';
 import { lastWords, startService, stopService, waitUntilReady } from './services.mjs';
 import { prepareDataDir, readSettings } from './settings.mjs';
@@ -141,7 +141,7 @@ async function superviseServer() {
   while (stopping === undefined) {
     await pause(WATCH_MS);
     if (stopping !== undefined || isRunning(server)) continue;
-    await stage('Start the embedded PostgreSQL again, it has ended', () => launch(server, server.port));
+    await stage('Start the embedded PostgreSQL again, it has ended', () => restartServer(server));
   }
 }
 

@@ -1,6 +1,6 @@
 // Where the embedded server keeps its files.
 import { createHash } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../terminal.mjs';
 import { makeHome } from './cluster.mjs';
@@ -27,8 +27,16 @@ export function fallbackHome(user) {
 function pointedTo(pointer) {
   const home = read(pointer);
   const owner = home && read(path.join(home, 'clone'));
-  const copied = owner !== undefined && owner !== root && existsSync(owner);
-  return owner === undefined || copied ? undefined : home;
+  const copied = owner !== root && existsSync(owner || root);
+  return owner && !copied ? home : undefined;
+}
+
+/** All or nothing: a file cut short would lose the database. */
+function write(file, text) {
+  if (read(file) === text) return;
+  const partial = `${file}.${process.pid}`;
+  writeFileSync(partial, `${text}\n`);
+  renameSync(partial, file);
 }
 
 function outsideHome(dataDir, user) {
@@ -40,8 +48,8 @@ function outsideHome(dataDir, user) {
   }
   const pointer = path.join(dataDir, 'postgres.location');
   const home = pointedTo(pointer) ?? fallbackHome(user);
-  writeFileSync(pointer, `${home}\n`);
-  writeFileSync(path.join(home, 'clone'), `${root}\n`);
+  write(pointer, home);
+  write(path.join(home, 'clone'), root);
   return { home, note: `files in ${home}, since the user "${user.name}" cannot enter this folder` };
 }
 

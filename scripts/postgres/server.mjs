@@ -97,31 +97,28 @@ function pgCtl(server, ...args) {
   return run(path.join(server.bin, 'pg_ctl'), [...args, '-D', path.join(server.home, 'cluster')], server.user);
 }
 
-/** Starts the server on `port`, else on a free one; tries again, since a killed server's children need a moment to go. */
-export async function launch(server, port) {
-  for (let attempt = 1; ; attempt += 1) {
+async function launch(server) {
+  disownProcessId(server);
+  const options = [`-p ${server.port}`, ...SETTINGS.map((setting) => `-c ${setting}`)].join(' ');
+  const log = path.join(server.home, 'server.log');
+  const { code } = await pgCtl(server, 'start', '-w', '-t', '120', '-l', log, '-o', options);
+  return code === 0;
+}
+
+/**
+ * Has the server running, on `port` or else a free one: takes over one that runs, whoever has started it, at the same
+ * moment perhaps; tries again, since a killed server's children need a moment to go. Answers whether it ran already.
+ */
+async function launchOrReuse(server, port) {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    if (await reuse(server)) return true;
     server.port = port ?? (await freePort());
-    disownProcessId(server);
-    const options = [`-p ${server.port}`, ...SETTINGS.map((setting) => `-c ${setting}`)].join(' ');
-    const { code } = await pgCtl(
-      server,
-      'start',
-      '-w',
-      '-t',
-      '120',
-      '-l',
-      path.join(server.home, 'server.log'),
-      '-o',
-      options,
-    );
-    if (code === 0) return;
-    if (attempt === ATTEMPTS) {
-      throw new UserError(
-        `The embedded PostgreSQL in ${server.home} does not start; the end of its log says:\n${logTail(server)}`,
-      );
-    }
+    if (await launch(server)) return false;
     await pause(RETRY_MS);
   }
+  throw new UserError(
+    `The embedded PostgreSQL in ${server.home} does not start; the end of its log says:\n${logTail(server)}`,
+  );
 }
 
 /** For root: the user whose files they are, once there are some. */
@@ -150,17 +147,30 @@ export function locateServer(settings) {
 /** Makes the cluster if need be and has its server running: sets `port` and `url` on what `locateServer` answered. */
 export async function startServer(server) {
   await ensureCluster(server);
-  server.reused = await reuse(server);
-  if (!server.reused) {
-    await launch(server);
-    await ensureDatabase(server);
-  }
+  server.reused = await launchOrReuse(server);
+  if (!server.reused) await ensureDatabase(server);
   server.url = clusterUrl(server.home, server.port, DATABASE);
   return server;
 }
 
+/** Starts the server again where those who use it expect it. */
+export async function restartServer(server) {
+  await launchOrReuse(server, server.port);
+}
+
 export function isRunning(server) {
   return runs(server);
+}
+
+/** Whether anyone but us is connected. */
+export async function isUsed(server) {
+  const client = await connect(server.url);
+  try {
+    const sql = `select 1 from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()`;
+    return (await client.query(sql)).rowCount > 0;
+  } finally {
+    await client.end();
+  }
 }
 
 /** Stops the server if it runs: it ends its sessions and writes everything out, or with `immediate` recovers at its next start. */
