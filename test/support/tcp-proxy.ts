@@ -4,6 +4,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 /** Stands between a client and a server, and can turn the connections it carries into dead ones. */
 export class TcpProxy {
   private readonly carried = new Set<Socket>();
+  private isCut = false;
 
   private constructor(
     private readonly server: Server,
@@ -15,13 +16,25 @@ export class TcpProxy {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const proxy = new TcpProxy(server, (server.address() as AddressInfo).port);
-    server.on('connection', (client) => proxy.carry(client, connect(targetPort, '127.0.0.1')));
+    server.on('connection', (client) =>
+      proxy.isCut ? client.destroy() : proxy.carry(client, connect(targetPort, '127.0.0.1')),
+    );
     return proxy;
   }
 
   /** From now on nothing passes on the connections there are, and neither side is told. New ones work. */
   silence(): void {
     for (const socket of this.carried) socket.unpipe().pause();
+  }
+
+  /** Ends the connections there are, and those to come, until `mend`. */
+  cut(): void {
+    this.isCut = true;
+    for (const socket of this.carried) socket.destroy();
+  }
+
+  mend(): void {
+    this.isCut = false;
   }
 
   async close(): Promise<void> {
