@@ -35,14 +35,16 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
   const place = { url: '' };
   const infrastructure = await openInfrastructure(config, logger, () => config.publicUrl ?? place.url);
   try {
-    await prepare(config, infrastructure, logger);
+    const hasChanged = await prepare(config, infrastructure, logger);
     const app = await NestFactory.create(
       GatewayModule.over(infrastructure.ports),
       new EdgeAdapter({ maxBodyBytes: config.maxBodyBytes }),
       { bodyParser: false, logger: false, abortOnError: false },
     );
     describeApi(app);
-    await app.get(AgentDirectory, { strict: false }).open();
+    const agents = app.get(AgentDirectory, { strict: false });
+    await agents.open();
+    if (hasChanged) agents.announce();
     await app.listen(config.port, config.host);
     place.url = urlOf(app, config.host);
     const sweeps = startSweeps(app, infrastructure, config);
@@ -54,8 +56,8 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
   }
 }
 
-/** What has to be in the database before the first request. */
-async function prepare(config: GatewayConfig, { ports, partitions }: Infrastructure, logger: Logger): Promise<void> {
+/** What has to be in the database before the first request. True when the agents are others than before. */
+async function prepare(config: GatewayConfig, { ports, partitions }: Infrastructure, logger: Logger): Promise<boolean> {
   await partitions.ensure();
   if (config.adminKey) {
     const { id, secret } = config.adminKey;
@@ -67,8 +69,9 @@ async function prepare(config: GatewayConfig, { ports, partitions }: Infrastruct
   });
   const agents = parseAgentsFile(text, ports.runners);
   const digest = createHash('sha256').update(text).digest('hex');
-  if (await ports.agents.applyFile(digest, agents))
-    logger.info('the agents file was applied', { agents: agents.length });
+  const isApplied = await ports.agents.applyFile(digest, agents);
+  if (isApplied) logger.info('the agents file was applied', { agents: agents.length });
+  return isApplied;
 }
 
 function startSweeps(

@@ -58,9 +58,9 @@ export class AgentDirectory {
     return made;
   }
 
-  /** Tells every process, this one too, to look again. */
-  announce(): Promise<void> {
-    return this.ports.bus.signal(CHANNEL, 'changed');
+  /** Tells every process, this one too, to look again. Only a hint: they look by themselves before long. */
+  announce(): void {
+    this.ports.bus.signal(CHANNEL, 'changed').catch(() => undefined);
   }
 
   close(): void {
@@ -83,7 +83,8 @@ export class AgentDirectory {
     // What has not changed stays the same object: what was derived from it stays valid.
     this.agents = found.map((agent) => {
       const before = known.get(agent.id);
-      return before?.version === agent.version ? before : agent;
+      const isSame = before?.version === agent.version && before.updatedAtMs === agent.updatedAtMs;
+      return isSame ? before : agent;
     });
   }
 }

@@ -109,7 +109,7 @@ describe('AgentDirectory', () => {
   it('sees a change when it is told of one', async () => {
     const { store, service } = await setUp(agent('a'));
     store.agents = [agent('a', { enabled: false }), agent('b')].map((changed) => ({ ...changed, version: 2 }));
-    await directory.announce();
+    directory.announce();
     await until(async () => (await service.list(caller)).length === 2);
     expect((await service.get(caller, 'a')).enabled).toBe(false);
   });
@@ -123,12 +123,12 @@ describe('AgentDirectory', () => {
     };
     const before = directory.all();
     await Promise.all([versionOf(), versionOf()]);
-    await directory.announce();
+    directory.announce();
     await until(() => directory.all() !== before);
     expect((await versionOf()).id).toBe('bv_1');
     store.agents = [{ ...agent('a'), version: 2 }];
     const unchanged = directory.all();
-    await directory.announce();
+    directory.announce();
     await until(() => directory.all() !== unchanged);
     expect((await versionOf()).id).toBe('bv_2');
   });

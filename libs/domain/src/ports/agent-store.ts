@@ -21,7 +21,10 @@ export interface BackendVersion {
 export abstract class AgentStore {
   /** Every agent, disabled ones too. */
   abstract all(): Promise<readonly AgentRecord[]>;
-  /** Stores the file's declarations if its digest is new; returns whether it was. Backends get versions by content, append-only. */
+  /**
+   * Makes the file's declarations the agents there are, unless the file applied last has the same digest; returns whether
+   * it did. Backends get versions by content, append-only.
+   */
   abstract applyFile(digest: string, agents: readonly AgentDeclaration[]): Promise<boolean>;
   /** The stored version with this content, made when missing. */
   abstract backendVersion(backend: Omit<BackendVersion, 'id'>): Promise<BackendVersion>;

@@ -49,6 +49,17 @@ describe('agents', () => {
     expect(await store.all()).toMatchObject([{ id: 'a', description: 'two', version: 2 }]);
   });
 
+  it('come back with an older file, and go with one that does not name them', async () => {
+    const store = new PgAgentStore(source);
+    await store.applyFile('d3', [agent('three'), { ...agent('other'), id: 'b' }]);
+    await store.applyFile('d4', [agent('four')]);
+    expect(await store.all()).toMatchObject([{ id: 'a', description: 'four' }]);
+    expect(await store.applyFile('d3', [agent('three'), { ...agent('other'), id: 'b' }])).toBe(true);
+    expect(await store.all()).toMatchObject([{ description: 'three' }, { id: 'b' }]);
+    expect(await store.applyFile('d5', [])).toBe(true);
+    expect(await store.all()).toEqual([]);
+  });
+
   it('keep one backend version per content, append-only', async () => {
     const store = new PgAgentStore(source);
     const backend = {

@@ -18,22 +18,16 @@ export class PgAgentStore extends AgentStore {
     }));
   }
 
-  /** The digest's row is the guard: of many gateways one inserts it and applies the file, in one transaction. */
+  /** One gateway at a time: of many that bring the same file, one applies it. An older file that comes back is new again. */
   override async applyFile(digest: string, agents: readonly AgentDeclaration[]): Promise<boolean> {
     return this.source.transaction(async (manager) => {
-      const inserted = await manager
-        .createQueryBuilder()
-        .insert()
-        .into(AgentsFileRow)
-        .values({ digest, appliedAt: () => 'clock_timestamp()' })
-        .orIgnore()
-        .returning('digest')
-        .execute();
-      if ((inserted.raw as unknown[]).length === 0) return false;
-      await manager.query(UPSERT_AGENTS, [
-        agents.map((agent) => agent.id),
-        agents.map((agent) => JSON.stringify(agent)),
-      ]);
+      await manager.query('select pg_advisory_xact_lock($1)', [LOCK_KEY]);
+      const [latest] = await manager.getRepository(AgentsFileRow).find({ order: { appliedAt: 'DESC' }, take: 1 });
+      if (latest?.digest === digest) return false;
+      await manager.query(APPLIED, [digest]);
+      const ids = agents.map((agent) => agent.id);
+      await manager.query('delete from agents where id <> all ($1)', [ids]);
+      await manager.query(UPSERT_AGENTS, [ids, agents.map((agent) => JSON.stringify(agent))]);
       return true;
     });
   }
@@ -54,6 +48,12 @@ export class PgAgentStore extends AgentStore {
     return { id, agentId, runner, pool, options: backend.options, policy: JSON.parse(policy) as RunPolicy };
   }
 }
+
+const LOCK_KEY = 7_305_810_002;
+
+const APPLIED = `
+insert into agents_file (digest, applied_at) values ($1, clock_timestamp())
+on conflict (digest) do update set applied_at = excluded.applied_at`;
 
 const UPSERT_AGENTS = `
 insert into agents as a (id, declaration, updated_at)
