@@ -345,6 +345,13 @@ describeEachBackingSet(({ redisUrl }) => {
       const answer = await cancel();
       expect([answer.status, answer.body['state'], answer.body['cancel_requested']]).toEqual([202, 'cancelled', true]);
       expect((await cancel()).status).toBe(200);
+      const text =
+        'select action, principal, key_id, details, request_id from audit_records where target = $1 order by id';
+      const requestId = answer.headers.get('x-request-id');
+      expect(await runner.query(text, taskId)).toMatchObject([
+        { action: 'task.submit', principal: 'admin', key_id: 'admin' },
+        { action: 'task.cancel', key_id: 'admin', details: '{"reason":"enough"}', request_id: requestId },
+      ]);
       expect(await seqsOf(await open(taskId))).toEqual([1, 2, 3]);
     });
 

@@ -1,4 +1,4 @@
-import type { Append, Appended, ControlGuard, Dispatch, EventDraft, TaskId, TaskKey } from '#lib/domain';
+import type { Append, Appended, AuditEntry, ControlGuard, Dispatch, EventDraft, TaskId, TaskKey } from '#lib/domain';
 import { continues, joinDeltas } from './delta-joiner.js';
 
 /** Where a run stands in the log: the guard of its appends. One per run, moved on by the writer. */
@@ -28,6 +28,8 @@ export interface Write {
   /** JSON text. */
   readonly checkpoint?: string;
   readonly dispatch?: Dispatch;
+  /** With a control guard only: those are never joined. */
+  readonly audit?: AuditEntry;
   readonly settle?: (outcome: WriteOutcome) => void;
 }
 
@@ -112,6 +114,7 @@ function merge(writes: readonly Write[]): Work {
     events: joinDeltas(writes.length === 1 ? first.events : writes.flatMap((write) => write.events)),
     ...(checkpoint === undefined ? {} : { checkpoint }),
     ...(last.dispatch ? { dispatch: last.dispatch } : {}),
+    ...(first.audit ? { audit: first.audit } : {}),
   };
   return { taskId: first.taskId, append, writes };
 }

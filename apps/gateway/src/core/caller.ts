@@ -1,4 +1,4 @@
-import type { Scope, TaskScope } from '#lib/domain';
+import type { AuditEntry, Scope, TaskScope } from '#lib/domain';
 
 /** Who is calling, as proved by a key. */
 export interface Caller {
@@ -11,4 +11,16 @@ export interface Caller {
 /** The tasks a caller reaches: its own, or with `tasks:all` those of its tenant. */
 export function taskScopeOf({ tenant, principal, scopes }: Caller): TaskScope {
   return scopes.has('tasks:all') ? { tenant } : { tenant, principal };
+}
+
+/** What a caller did, for the record. `details` hold no secrets. */
+export interface Deed {
+  readonly action: string;
+  readonly target: string;
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly requestId: string;
+}
+
+export function auditOf({ tenant, principal, keyId }: Caller, { details, ...deed }: Deed): AuditEntry {
+  return { tenant, principal, keyId, outcome: 'allowed', details: JSON.stringify(details), ...deed };
 }

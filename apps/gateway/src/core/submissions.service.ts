@@ -1,5 +1,4 @@
 import {
-  type AuditEntry,
   type BackendVersion,
   canonicalJson,
   chooseBackend,
@@ -23,7 +22,7 @@ import { draftEvent } from '#lib/execution';
 import { newTaskKey } from '#lib/platform';
 import { createHash } from 'node:crypto';
 import type { AgentDirectory } from './agent.directory.js';
-import type { Caller } from './caller.js';
+import { auditOf, type Caller } from './caller.js';
 import { checkInput } from './input.check.js';
 import type { RawJson } from './raw-json.js';
 import type { RunEnqueuer } from './run.enqueuer.js';
@@ -138,7 +137,12 @@ export class SubmissionsService {
       input: request.input.text,
       context: context.text,
       created: draftCreated({ caller, request, routed, backend, terms }),
-      audit: auditOf({ caller, request, routed, backend, taskId: keys.taskId }),
+      audit: auditOf(caller, {
+        action: 'task.submit',
+        target: keys.taskId,
+        details: { agent_id: routed.agent.id, runner: backend.runner, backend_version: backend.id },
+        requestId: request.requestId,
+      }),
     };
   }
 }
@@ -208,17 +212,4 @@ function draftCreated({ caller, request, routed, backend, terms }: Choice & { re
       created_by: caller.principal,
     },
   });
-}
-
-function auditOf({ caller, request, routed, backend, taskId }: Choice & { readonly taskId: TaskId }): AuditEntry {
-  return {
-    tenant: caller.tenant,
-    principal: caller.principal,
-    keyId: caller.keyId,
-    action: 'task.submit',
-    target: taskId,
-    outcome: 'allowed',
-    details: JSON.stringify({ agent_id: routed.agent.id, runner: backend.runner, backend_version: backend.id }),
-    requestId: request.requestId,
-  };
 }

@@ -15,7 +15,7 @@ import {
   type TaskStore,
 } from '#lib/domain';
 import { draftEvent, type EventWriter } from '#lib/execution';
-import { type Caller, taskScopeOf } from './caller.js';
+import { auditOf, type Caller, taskScopeOf } from './caller.js';
 import type { StreamHub } from './stream-hub.js';
 import type { FeedReader } from './task-feed.js';
 import { within } from './within.js';
@@ -98,7 +98,8 @@ export class TasksService {
   }
 
   /** With no open run the task is over at once; otherwise its runtime has to stop first. False: it moved meanwhile. */
-  private async requestCancel(caller: Caller, task: TaskSnapshot, { reason }: CancelRequest): Promise<boolean> {
+  private async requestCancel(caller: Caller, task: TaskSnapshot, request: CancelRequest): Promise<boolean> {
+    const { reason, requestId } = request;
     const why = reason === undefined ? {} : { reason };
     const requested: EventBody = {
       type: 'task.cancel_requested',
@@ -111,6 +112,7 @@ export class TasksService {
       taskId: task.taskId,
       guard: { kind: 'control', from: [task.state], runOpen: task.runOpen, runNo: task.runNo },
       events: events.map(draftEvent),
+      audit: auditOf(caller, { action: 'task.cancel', target: task.taskId, details: why, requestId }),
     });
     if (outcome.kind === 'refused') throw new Error('a cancel was refused', { cause: outcome.cause });
     if (outcome.kind === 'unavailable') {

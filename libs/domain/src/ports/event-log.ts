@@ -2,6 +2,7 @@ import type { ErrorBody, EventBody } from '../event-table.js';
 import type { StoredEvent } from '../envelope.js';
 import type { EventId, TaskId, TaskKey } from '../ids.js';
 import type { TaskState } from '../state.js';
+import type { AuditEntry } from './task-store.js';
 
 /** An event ready to be stored: `json` is its payload's JSON text, at most PAYLOAD_MAX_BYTES. */
 export interface EventDraft {
@@ -38,6 +39,8 @@ export interface Append {
   readonly checkpoint?: string;
   /** An outbox row for run `runNo` written in the same statement; it closes the run before. `events` may then be empty. */
   readonly dispatch?: Dispatch;
+  /** Who wanted this, recorded in the same statement. */
+  readonly audit?: AuditEntry;
 }
 
 /** Why a run is to start; `task.started` follows the first two, `task.retrying` the others. */

@@ -1,5 +1,7 @@
-import { type Append, type EventBody, foldEvents, isTerminal, type TaskPatch } from '#lib/domain';
+import { type Append, type AuditEntry, type EventBody, foldEvents, isTerminal, type TaskPatch } from '#lib/domain';
+import { newEventId } from '#lib/platform';
 import type { AppendPart } from './append.statement.js';
+import { uuidOf } from './event-id.js';
 
 /** One append with what its events come to, folded once. */
 export interface FoldedAppend {
@@ -71,7 +73,12 @@ const ROWS: Readonly<Record<AppendPart, (folded: FoldedAppend, place: number) =>
       : [],
   // A run ends its own task after its claim took the row; anybody else may end one that was never claimed.
   undispatch: ({ append: { guard }, patch }, place) => (patch.finished && guard.kind === 'control' ? [{ place }] : []),
+  audit: ({ append: { audit } }, place) => (audit ? [auditRow(audit, place)] : []),
 };
+
+function auditRow({ keyId, requestId, ...entry }: AuditEntry, place: number): Row {
+  return { place, id: uuidOf(newEventId()), ...entry, key_id: keyId, request_id: requestId };
+}
 
 /** '' empties a column, null leaves it. */
 function taskRow(patch: TaskPatch, place: number): readonly Row[] {

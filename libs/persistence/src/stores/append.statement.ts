@@ -11,6 +11,7 @@ export const APPEND_PARTS = [
   'checkpoints',
   'dispatch',
   'undispatch',
+  'audit',
 ] as const;
 export type AppendPart = (typeof APPEND_PARTS)[number];
 
@@ -136,6 +137,12 @@ on conflict do nothing`,
   undispatch: (p) => `
 delete from outbox o using moved m join json_to_recordset(${p}::json) as p(place int) on p.place = m.place
 where o.task_key = m.task_key`,
+
+  audit: (p) => `
+insert into audit_records (id, tenant, principal, key_id, action, target, outcome, details, request_id)
+select p.id, p.tenant, p.principal, p.key_id, p.action, p.target, p.outcome, p.details, p.request_id
+from moved m join json_to_recordset(${p}::json) as p(place int, id uuid, tenant text, principal text, key_id text,
+  action text, target text, outcome text, details text, request_id text) on p.place = m.place`,
 };
 
 const cache = new Map<string, Statement>();
