@@ -4,16 +4,32 @@ import pino, { type Logger as Pino } from 'pino';
 /** Names of fields whose values never reach a log line. */
 const SECRET_FIELDS = ['authorization', 'key', 'secret', 'token', 'password', 'apiKey', 'url'];
 
+export interface PinoOptions {
+  readonly level: string;
+  readonly fields: LogFields;
+  /** Absent: standard output. */
+  readonly destination?: { write(line: string): void };
+}
+
 /** The logger of the processes: pino, JSON lines on standard output. */
 export class PinoLogger extends Logger {
   private constructor(private readonly pino: Pino) {
     super();
   }
 
-  static create(options: { readonly level: string; readonly fields: LogFields }): PinoLogger {
+  static create(options: PinoOptions): PinoLogger {
     const redact = SECRET_FIELDS.flatMap((name) => [name, `*.${name}`]);
     return new PinoLogger(
-      pino({ level: options.level, base: options.fields, redact, timestamp: pino.stdTimeFunctions.isoTime }),
+      pino(
+        {
+          level: options.level,
+          base: options.fields,
+          redact,
+          serializers: { error: encodeError },
+          timestamp: pino.stdTimeFunctions.isoTime,
+        },
+        options.destination,
+      ),
     );
   }
 
@@ -36,4 +52,11 @@ export class PinoLogger extends Logger {
   override child(fields: LogFields): Logger {
     return new PinoLogger(this.pino.child(fields));
   }
+}
+
+/** What an error says of itself and its causes; drivers hang whole rows and commands on theirs, which are left out. */
+function encodeError(error: unknown): unknown {
+  if (typeof error !== 'object' || error === null || !('message' in error)) return error;
+  const { name, code, message, stack, cause } = error as Error & { code?: unknown };
+  return { type: name, code, message, stack, ...(cause === undefined ? {} : { cause: encodeError(cause) }) };
 }
