@@ -9,7 +9,7 @@ import { isUsed, locateServer, startServer, stopServer } from './postgres/server
 import { checkDatabase } from './preflight.mjs';
 import { isStill } from './processes.mjs';
 import { prepareDataDir, readDatabases, readDataDir } from './settings.mjs';
-import { fail } from './terminal.mjs';
+import { fail, stage } from './terminal.mjs';
 
 /** One at a time: each may start the server, and stop it when nobody else needs it. */
 async function takeTurn({ dataDir }) {
@@ -40,14 +40,19 @@ async function onEmbedded(work) {
 
 async function onRunning(settings, work) {
   const server = locateServer(settings);
-  await startServer(server);
+  const inUse = () => liveStart(settings) !== undefined;
+  if (inUse()) await startServer(server);
+  else await stage('Start the embedded PostgreSQL', () => startMigrated(server)); // this may be the first command of all
   try {
-    const env = { DATABASE_URL: server.url };
-    if (liveStart(settings) === undefined) await runEntry(MIGRATE, [], env); // this may be the first command of all
-    return await work(env);
+    return await work({ DATABASE_URL: server.url });
   } finally {
-    if (liveStart(settings) === undefined && !(await isUsed(server))) await stopServer(server);
+    if (!inUse() && !(await isUsed(server))) await stopServer(server);
   }
+}
+
+async function startMigrated(server) {
+  await startServer(server);
+  await runEntry(MIGRATE, [], { DATABASE_URL: server.url });
 }
 
 try {

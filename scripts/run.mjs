@@ -7,7 +7,7 @@ import { MIGRATE } from './entry.mjs';
 import { ensureInstalled } from './install.mjs';
 import { checkDatabase, checkPort } from './preflight.mjs';
 import { readAddress, readDatabases } from './settings.mjs';
-import { fail } from './terminal.mjs';
+import { fail, say } from './terminal.mjs';
 
 const ENTRIES = {
   gateway: 'dist/apps/gateway/src/main.js',
@@ -31,6 +31,7 @@ try {
   const { build } = await import('./build.mjs');
   await build();
   await lookAhead(name);
+  if (name === 'migrate') say('… Migrate the database');
   const entry = path.resolve(import.meta.dirname, '..', ENTRIES[name]);
   process.argv.splice(1, 2, entry);
   await import(pathToFileURL(entry));
