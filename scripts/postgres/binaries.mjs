@@ -83,7 +83,7 @@ function copyFor(user, from, to) {
 export function embeddedBinaries(user, fallbackDir) {
   const { native, version } = packaged();
   const reachable =
-    canEnter(user, path.join(native, 'share'), 'postgres.bki') && canEnter(user, path.join(native, 'lib'));
+    canEnter(user, path.join(native, 'share/postgresql'), 'postgres.bki') && canEnter(user, path.join(native, 'lib'));
   return path.join(reachable ? native : copyFor(user, native, path.join(fallbackDir, `postgresql-${version}`)), 'bin');
 }
 
