@@ -63,6 +63,6 @@ export class RunClaimer {
     }));
     this.ports.bus
       .publish(news)
-      .catch((error: unknown) => this.ports.logger.warn('a claim was not published', { err: error }));
+      .catch((error: unknown) => this.ports.logger.warn('a claim was not published', { error }));
   }
 }

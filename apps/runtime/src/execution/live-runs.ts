@@ -144,6 +144,6 @@ export class LiveRuns {
     const payload = JSON.stringify({ run_no: runNo, waiting_on: run.waitingOn });
     this.ports.bus
       .publishLive(taskKey, encodeHeartbeat(taskId, Date.now(), payload))
-      .catch((error: unknown) => this.ports.logger.debug('a heartbeat was not sent', { taskId, err: error }));
+      .catch((error: unknown) => this.ports.logger.debug('a heartbeat was not sent', { taskId, error }));
   }
 }

@@ -79,7 +79,7 @@ export class TaskExecutor {
   private async leave(stream: AsyncIterator<RunnerItem>, run: LiveRun): Promise<void> {
     run.limit(run.claimed.claim.policy.graceSeconds * 1_000);
     const left = Promise.resolve(stream.return?.()).catch((error: unknown) =>
-      this.ports.logger.debug('an adapter failed while it was left', { taskId: run.claimed.claim.taskId, err: error }),
+      this.ports.logger.debug('an adapter failed while it was left', { taskId: run.claimed.claim.taskId, error }),
     );
     await Promise.race([left, run.abandoned]);
   }
@@ -123,7 +123,7 @@ export class TaskExecutor {
         taskKey,
         taskId,
         runNo,
-        err: error,
+        error,
       });
     }
     if (verdict.kind === 'retry') return { outcome: await recorder.handOn(verdict.dispatch), next: verdict.dispatch };

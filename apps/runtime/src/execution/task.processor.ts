@@ -21,7 +21,7 @@ export class TaskProcessor {
       const claimed = await this.ports.claimer.claim(job);
       if (claimed) await this.run(claimed, job);
     } catch (error) {
-      this.ports.logger.error('a job was given up', { taskKey: job.taskKey, runNo: job.runNo, err: error });
+      this.ports.logger.error('a job was given up', { taskKey: job.taskKey, runNo: job.runNo, error });
     }
   }
 

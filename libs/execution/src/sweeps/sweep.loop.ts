@@ -31,7 +31,7 @@ export class SweepLoop {
       try {
         await sweep.runOnce();
       } catch (error) {
-        this.logger.warn('a sweep failed', { sweep: sweep.name, err: error });
+        this.logger.warn('a sweep failed', { sweep: sweep.name, error });
       }
       // Processes that started together drift apart, rather than all asking at once.
       const waitMs = sweep.everyMs * (0.9 + 0.2 * Math.random());

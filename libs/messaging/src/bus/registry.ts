@@ -27,7 +27,7 @@ export class Registry<Value> {
       try {
         listener(value);
       } catch (error) {
-        this.logger.error('A listener of the bus failed', { err: error });
+        this.logger.error('A listener of the bus failed', { error });
       }
     }
   }

@@ -117,7 +117,7 @@ export class BullMqConsumer extends RunConsumer {
     try {
       await this.handle(decodeRunJob(this.options.pool, job));
     } catch (error) {
-      this.deps.logger.error('A run job was dropped', { jobId: job.id, pool: this.options.pool, err: error });
+      this.deps.logger.error('A run job was dropped', { jobId: job.id, pool: this.options.pool, error });
     } finally {
       this.running -= 1;
       // A slot lent to a worker that has been replaced goes to its successor.
