@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { type RunnerAdapter, type RunnerItem, type ToolClient } from '#lib/adapters/contract';
+import { type RunnerAdapter, type RunnerItem, type ToolClient, ToolError } from '#lib/adapters/contract';
 import { type Claim, encodeRunSignal, runtimeChannel } from '#lib/domain';
 import { EventWriter } from '#lib/execution';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,6 @@ import { AdapterHost } from './adapter.host.js';
 import { LiveRuns } from './live-runs.js';
 import { StallWatch } from './stall.watch.js';
 import { type Ended, TaskExecutor } from './task.executor.js';
-import { NO_TOOLS } from './tool-access.js';
 import { Workspaces } from './workspaces.js';
 
 const cleanUps: (() => void)[] = [];
@@ -30,7 +29,12 @@ interface Options {
   readonly leaseMs?: number;
 }
 
-async function createStage({ adapter = new ScriptedAdapter(), tools, leaseMs = 30_000 }: Options = {}) {
+const NO_TOOLS: ToolClient = {
+  list: [],
+  call: (name) => Promise.reject(new ToolError('denied', `There is no tool ${name}.`)),
+};
+
+async function createStage({ adapter = new ScriptedAdapter(), tools = NO_TOOLS, leaseMs = 30_000 }: Options = {}) {
   const log = new MemoryEventLog();
   const bus = new MemoryEventBus();
   const blobs = new MemoryBlobStore();
@@ -50,7 +54,7 @@ async function createStage({ adapter = new ScriptedAdapter(), tools, leaseMs = 3
     live,
     stalls,
     workspaces: new Workspaces(path.join(tmpdir(), `switchyard-executor-${process.pid}`)),
-    tools: tools ? () => tools : NO_TOOLS,
+    tools: () => tools,
     logger,
   });
   const begin = (script: readonly ScriptStep[], change: Partial<Claim> = {}) => {

@@ -7,11 +7,6 @@ import type { LiveRuns } from './live-runs.js';
 /** The tools an agent's run may use. */
 export type ToolSource = (claim: Claim, signal: AbortSignal) => ToolClient;
 
-export const NO_TOOLS: ToolSource = () => ({
-  list: [],
-  call: (name) => Promise.reject(new ToolError('denied', `There is no tool ${name}.`)),
-});
-
 /**
  * Holds a call back until its `tool.invoked` is in the log and the run is known to be live: fencing protects the log,
  * not the world.

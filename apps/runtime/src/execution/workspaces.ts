@@ -11,13 +11,9 @@ export class Workspaces {
   open({ taskKey, runNo }: { readonly taskKey: string; readonly runNo: number }): Workspace {
     return new Workspace(path.join(this.root, `${taskKey}-${runNo}`));
   }
-
-  /** Removes what a process of the same name may have left behind. */
-  async clear(): Promise<void> {
-    await rm(this.root, { recursive: true, force: true });
-  }
 }
 
+/** The directory of one run. */
 export class Workspace {
   private isMade = false;
 
