@@ -4,6 +4,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from '#lib/domain';
 import { createSweeps, EventWriter, SweepLoop } from '#lib/execution';
+import { Readiness } from '#lib/platform';
 import { hashSecret } from '#lib/security';
 import type { INestApplication } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -11,7 +12,6 @@ import type { GatewayConfig } from './config.js';
 import { ensureAdminKey } from './core/admin-key.js';
 import { AgentDirectory } from './core/agent.directory.js';
 import { AgentsFileError, parseAgentsFile } from './core/agents-file.js';
-import { GatewayReadiness } from './core/readiness.js';
 import { StreamHub } from './core/stream-hub.js';
 import { GatewayModule } from './gateway.module.js';
 import { EdgeAdapter } from './http/express.adapter.js';
@@ -45,6 +45,7 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
     const agents = app.get(AgentDirectory, { strict: false });
     await agents.open();
     if (hasChanged) agents.announce();
+    app.get(Readiness, { strict: false }).become('serving');
     await app.listen(config.port, config.host);
     place.url = urlOf(app, config.host);
     const sweeps = startSweeps(app, infrastructure, config);
@@ -101,7 +102,7 @@ interface Parts {
 }
 
 async function stop(app: INestApplication, { infrastructure, sweeps, drainMs }: Parts): Promise<void> {
-  app.get(GatewayReadiness, { strict: false }).stop();
+  app.get(Readiness, { strict: false }).become('stopping');
   const server = app.getHttpServer() as Server;
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   app.get(EventStreams, { strict: false }).close();

@@ -1,12 +1,12 @@
 import type { Logger, RunConsumer } from '#lib/domain';
 import { createSweeps, type EventWriter, SweepLoop } from '#lib/execution';
+import type { Readiness } from '#lib/platform';
 import { prepareBuiltinTools } from '#lib/tools';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RuntimeConfig } from './config.js';
 import type { AdapterHost } from './execution/adapter.host.js';
 import type { LiveRuns } from './execution/live-runs.js';
 import type { TaskProcessor } from './execution/task.processor.js';
-import type { Readiness } from './health/readiness.js';
 import type { Infrastructure } from './infrastructure.js';
 
 /** How long runs that are handed over may take to stop. */

@@ -2,6 +2,7 @@ import type { RegisteredAdapter } from '#lib/adapters/contract';
 import { REGISTRY } from '#lib/adapters/registry';
 import type { Logger } from '#lib/domain';
 import { EventWriter, RunClaimer } from '#lib/execution';
+import { Readiness } from '#lib/platform';
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -14,7 +15,6 @@ import { TaskExecutor } from './execution/task.executor.js';
 import { TaskProcessor } from './execution/task.processor.js';
 import { Workspaces } from './execution/workspaces.js';
 import { HealthController } from './health/health.controller.js';
-import { Readiness } from './health/readiness.js';
 import { Infrastructure } from './infrastructure.js';
 import { RuntimeLifecycle } from './runtime.lifecycle.js';
 

@@ -10,13 +10,13 @@ import {
   TaskStore,
 } from '#lib/domain';
 import { EventWriter } from '#lib/execution';
+import { Readiness } from '#lib/platform';
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { AgentDirectory } from './agent.directory.js';
 import { AgentsService, type RunnerTraits } from './agents.service.js';
 import { ApiKeyAuthenticator, type KeyFormat } from './api-key.authenticator.js';
 import { ArtifactsService, type Links } from './artifacts.service.js';
 import { Authenticator } from './authenticator.js';
-import { GatewayReadiness, Readiness } from './readiness.js';
 import { RunEnqueuer } from './run.enqueuer.js';
 import { StreamHub } from './stream-hub.js';
 import { StreamsService } from './streams.service.js';
@@ -65,8 +65,7 @@ function portProviders(ports: CorePorts): readonly NamedProvider[] {
 function serviceProviders(ports: CorePorts): readonly NamedProvider[] {
   return [
     { provide: Authenticator, useFactory: () => new ApiKeyAuthenticator(ports.keys, ports.keyFormat) },
-    { provide: GatewayReadiness, useFactory: () => new GatewayReadiness(ports.health, ports.bus) },
-    { provide: Readiness, useExisting: GatewayReadiness },
+    { provide: Readiness, useFactory: () => new Readiness(ports.health, ports.bus) },
     { provide: EventWriter, useFactory: () => new EventWriter(ports) },
     { provide: StreamHub, useFactory: () => new StreamHub(ports) },
     { provide: RunEnqueuer, useFactory: () => new RunEnqueuer(ports.queue, ports.logger) },

@@ -1,7 +1,7 @@
 import type { EventBus, EventLog, Frame, Logger, TaskKey, Unsubscribe } from '#lib/domain';
+import { within } from '#lib/platform';
 import { type LogOwner, LogPages } from './log-pages.js';
 import { type FeedReader, TaskFeed } from './task-feed.js';
-import { within } from './within.js';
 
 /** Tasks in one query for their logs' ends. */
 const MAX_TAILS = 5_000;

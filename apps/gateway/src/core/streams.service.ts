@@ -9,13 +9,13 @@ import {
   type TaskKey,
   type TaskState,
 } from '#lib/domain';
+import { within } from '#lib/platform';
 import type { Caller } from './caller.js';
 import { type FrameFilter, FrameTextStream, isShown } from './frame-texts.js';
 import type { SeenTask, StreamHub } from './stream-hub.js';
 import type { Submitted } from './submissions.service.js';
 import type { FeedReader, Frames } from './task-feed.js';
 import type { TasksService } from './tasks.service.js';
-import { within } from './within.js';
 
 /** Where a reader stands, as it said it: a seq or the id of an event of the task, exclusive. */
 export interface CursorText {

@@ -1,6 +1,6 @@
 import { type Frame, isTerminal, isTerminalEvent, isUnavailableError, type Tail, type TaskNews } from '#lib/domain';
+import { within } from '#lib/platform';
 import type { LogOwner, LogPage, LogPages } from './log-pages.js';
-import { within } from './within.js';
 
 /** Frames in order, without holes; the reader has then considered everything up to the last one's seq. */
 export type Frames = readonly Frame[];

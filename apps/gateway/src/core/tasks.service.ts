@@ -15,10 +15,10 @@ import {
   type TaskStore,
 } from '#lib/domain';
 import { draftEvent, type EventWriter } from '#lib/execution';
+import { within } from '#lib/platform';
 import { auditOf, type Caller, taskScopeOf } from './caller.js';
 import type { StreamHub } from './stream-hub.js';
 import type { FeedReader } from './task-feed.js';
-import { within } from './within.js';
 
 /** What a long poll came to; `timedOut`: the task is neither waiting nor ended yet. */
 export interface Waited {

@@ -1,15 +1,15 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { Readiness } from '#lib/platform';
 import type { INestApplication } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import request from 'supertest';
-import { Readiness } from '../core/readiness.js';
 import { HealthController } from './health.controller.js';
 
 let app: INestApplication | undefined;
 afterEach(() => app?.close());
 
 async function boot(missing: readonly string[], degraded: readonly string[] = []): Promise<ReturnType<typeof request>> {
-  const readiness: Readiness = { check: async () => ({ missing, degraded }) };
+  const readiness: Pick<Readiness, 'check'> = { check: async () => ({ missing, degraded }) };
   const module = await Test.createTestingModule({
     controllers: [HealthController],
     providers: [{ provide: Readiness, useValue: readiness }],

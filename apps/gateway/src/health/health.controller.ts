@@ -1,7 +1,7 @@
+import { Readiness } from '#lib/platform';
 import { Controller, Get, Header, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { Readiness } from '../core/readiness.js';
 import { Public } from '../http/scopes.decorator.js';
 
 /** For those who start and stop processes. */

@@ -1,6 +1,6 @@
+import { Readiness } from '#lib/platform';
 import { Controller, Get, Header, Res } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
-import { Readiness } from './readiness.js';
 
 /** For those who start and stop processes. */
 @Controller('health')

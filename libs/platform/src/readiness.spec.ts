@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { type DatabaseFault, DatabaseHealth, UnavailableError } from '#lib/domain';
-import { MemoryEventBus } from '../../../../test/support/memory-event-bus.js';
-import { GatewayReadiness } from './readiness.js';
+import { MemoryEventBus } from '../../../test/support/memory-event-bus.js';
+import { Readiness } from './readiness.js';
 
 class FixedHealth extends DatabaseHealth {
   constructor(private readonly answer: () => Promise<readonly DatabaseFault[]>) {
@@ -20,10 +20,14 @@ class DeadBus extends MemoryEventBus {
 }
 
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
-const readiness = (answer: () => Promise<readonly DatabaseFault[]>, bus = new MemoryEventBus()): GatewayReadiness =>
-  new GatewayReadiness(new FixedHealth(answer), bus);
 
-describe('a gateway', () => {
+function readiness(answer: () => Promise<readonly DatabaseFault[]>, bus = new MemoryEventBus()): Readiness {
+  const serving = new Readiness(new FixedHealth(answer), bus);
+  serving.become('serving');
+  return serving;
+}
+
+describe('a process', () => {
   it('is ready while the database serves', async () => {
     expect(await readiness(async () => []).check()).toEqual({ missing: [], degraded: [] });
   });
@@ -42,9 +46,14 @@ describe('a gateway', () => {
     expect(performance.now() - startedMs).toBeLessThan(2_000);
   });
 
+  it('is not ready before it serves', async () => {
+    const starting = new Readiness(new FixedHealth(async () => []), new MemoryEventBus());
+    expect((await starting.check()).missing).toEqual(['starting']);
+  });
+
   it('is not ready once it stops', async () => {
     const stopping = readiness(async () => []);
-    stopping.stop();
+    stopping.become('stopping');
     expect((await stopping.check()).missing).toEqual(['stopping']);
   });
 });
