@@ -39,6 +39,7 @@ export type {
   Payload,
   EventBody,
 } from './event-table.js';
+export { pointerTo } from './json-pointer.js';
 export { isTaskId, isEventId } from './ids.js';
 export type { Branded, TaskKey, TaskId, EventId, ArtifactId } from './ids.js';
 export { LeaseKeeper } from './ports/lease-keeper.js';

@@ -1,3 +1,4 @@
+import { pointerTo } from '#lib/domain';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 
 /** What a value breaks of its schema. `path` is a JSON Pointer below the value, '' for the value itself. */
@@ -23,19 +24,15 @@ export function compileSchema(schema: object): SchemaCheck {
 function faultOf({ instancePath, keyword, params, message }: ErrorObject): SchemaFault {
   if (keyword === 'additionalProperties') {
     const { additionalProperty } = params as { additionalProperty: string };
-    return { path: `${instancePath}/${escape(additionalProperty)}`, message: 'is not a known field' };
+    return { path: `${instancePath}${pointerTo(additionalProperty)}`, message: 'is not a known field' };
   }
   if (keyword === 'required') {
     const { missingProperty } = params as { missingProperty: string };
-    return { path: `${instancePath}/${escape(missingProperty)}`, message: 'is missing' };
+    return { path: `${instancePath}${pointerTo(missingProperty)}`, message: 'is missing' };
   }
   if (keyword === 'enum') {
     const { allowedValues } = params as { allowedValues: readonly unknown[] };
     return { path: instancePath, message: `must be one of ${allowedValues.join(', ')}` };
   }
   return { path: instancePath, message: message ?? 'is not valid' };
-}
-
-function escape(key: string): string {
-  return key.replaceAll('~', '~0').replaceAll('/', '~1');
 }

@@ -1,6 +1,6 @@
 import { Allow, getMetadataStorage, validateSync } from 'class-validator';
 import type { ValidationError } from 'class-validator';
-import { DomainError } from '#lib/domain';
+import { DomainError, pointerTo } from '#lib/domain';
 import type { Fault } from '#lib/domain';
 
 /** A class whose fields carry class-validator's decorators. */
@@ -119,5 +119,5 @@ function shapeOf(dto: Dto<object>): Shape {
 
 function join(path: string, key: string): string {
   const segment = key.length > 100 ? `${key.slice(0, 100)}…` : key;
-  return `${path}/${segment.replace(/~/g, '~0').replace(/\//g, '~1')}`;
+  return path + pointerTo(segment);
 }

@@ -1,3 +1,4 @@
+import { pointerTo } from '#lib/domain';
 import { JsonDocument, unescapeKey } from './json-document.js';
 import type { MemberOffsets } from './json-document.js';
 
@@ -311,17 +312,15 @@ class Scan {
   private fault(code: JsonFaultCode, message: string): JsonFault {
     const path = this.trail
       .slice(0, this.depth)
-      .map((step) => '/' + this.segment(step))
+      .map((step) => this.token(step))
       .join('');
     return new JsonFault(code, message, path.length > MAX_POINTER ? `${path.slice(0, MAX_POINTER)}…` : path, this.at);
   }
 
-  private segment(step: number): string {
-    if (step >= 0) return String(step);
+  private token(step: number): string {
+    if (step >= 0) return `/${step}`;
     this.at = -step - 1;
     this.string();
-    return this.keyAt(-step, this.at - 1)
-      .replace(/~/g, '~0')
-      .replace(/\//g, '~1');
+    return pointerTo(this.keyAt(-step, this.at - 1));
   }
 }
