@@ -15,7 +15,7 @@ export class MemoryRunQueue extends RunQueue {
     }
   }
 
-  override consume(_options: ConsumeOptions): Promise<RunConsumer> {
+  override consume(_options: ConsumeOptions, _handle: (job: RunJob) => Promise<void>): Promise<RunConsumer> {
     return Promise.reject(new Error('nothing consumes this queue'));
   }
 

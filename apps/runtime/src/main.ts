@@ -5,6 +5,9 @@ import { readConfig } from './config.js';
 import { RuntimeLifecycle } from './runtime.lifecycle.js';
 import { RuntimeModule } from './runtime.module.js';
 
+/** What an orderly end may take beside the drain. */
+const STOP_MS = 15_000;
+
 async function main(): Promise<void> {
   const stopped = stopSignal();
   const config = readConfig();
@@ -20,6 +23,8 @@ async function main(): Promise<void> {
   const reason = await Promise.race([stopped, lifecycle.broken]);
   if (typeof reason !== 'string') throw reason;
   logger.info('the runtime stops', { reason });
+  // Without the database nothing can be handed over, and its absence must not hold up the end.
+  setTimeout(() => process.exit(1), config.drainMs + STOP_MS).unref();
   await lifecycle.stop();
   await app.close();
   logger.info('the runtime has stopped');

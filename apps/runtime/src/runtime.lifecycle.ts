@@ -1,12 +1,12 @@
-import type { Logger, RunConsumer } from '#lib/domain';
+import type { Logger } from '#lib/domain';
 import { createSweeps, type EventWriter, SweepLoop } from '#lib/execution';
 import type { Readiness } from '#lib/platform';
 import { prepareBuiltinTools } from '#lib/tools';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RuntimeConfig } from './config.js';
 import type { AdapterHost } from './execution/adapter.host.js';
+import type { JobIntake } from './execution/job.intake.js';
 import type { LiveRuns } from './execution/live-runs.js';
-import type { TaskProcessor } from './execution/task.processor.js';
 import type { Infrastructure } from './infrastructure.js';
 
 /** How long runs that are handed over may take to stop. */
@@ -17,7 +17,7 @@ export interface RuntimeParts {
   readonly adapters: AdapterHost;
   readonly writer: EventWriter;
   readonly live: LiveRuns;
-  readonly processor: TaskProcessor;
+  readonly intake: JobIntake;
   readonly readiness: Readiness;
   readonly logger: Logger;
 }
@@ -25,7 +25,6 @@ export interface RuntimeParts {
 /** Starts and stops a runtime, each thing before those that need it and after those that use it. */
 export class RuntimeLifecycle {
   private readonly sweeps: SweepLoop;
-  private readonly consumers: RunConsumer[] = [];
   /** Resolves with what makes it impossible to go on. */
   readonly broken: Promise<Error>;
 
@@ -38,7 +37,7 @@ export class RuntimeLifecycle {
   }
 
   async start(): Promise<void> {
-    const { infrastructure, adapters, live, logger, processor, readiness, writer } = this.parts;
+    const { infrastructure, adapters, live, logger, intake, readiness, writer } = this.parts;
     const { messaging, partitions, runs } = infrastructure;
     await this.assertSchema();
     prepareBuiltinTools();
@@ -53,26 +52,20 @@ export class RuntimeLifecycle {
         },
       ),
     );
-    const pools = this.config.pools ?? adapters.kinds;
-    for (const pool of pools) {
-      const options = { pool, slots: this.config.runSlots };
-      this.consumers.push(await messaging.queue.consume(options, (job) => processor.handle(job)));
-    }
+    await intake.open();
     readiness.become('serving');
-    logger.info('the runtime takes runs', { pools, slots: this.config.runSlots });
+    logger.info('the runtime takes runs', { kinds: adapters.kinds, slots: this.config.runSlots });
   }
 
   /** Lets runs finish within the drain time and hands over the rest. */
   async stop(): Promise<void> {
-    const { adapters, infrastructure, live, logger, readiness, writer } = this.parts;
+    const { adapters, infrastructure, intake, live, logger, readiness, writer } = this.parts;
     readiness.become('stopping');
-    await Promise.all(this.consumers.map((consumer) => consumer.pause()));
-    await Promise.race([live.idle(), delay(this.config.drainMs, undefined, { ref: false })]);
-    if (live.size > 0) {
-      logger.info('runs that go on are handed over', { runs: live.size });
-      live.stopAll('handover', HAND_OVER_MS);
-      await live.idle();
-    }
+    await intake.stop();
+    await Promise.race([intake.idle(), delay(this.config.drainMs, undefined, { ref: false })]);
+    if (live.size > 0) logger.info('runs that go on are handed over', { runs: live.size });
+    live.stopAll('handover', HAND_OVER_MS);
+    await intake.idle();
     await this.sweeps.stop();
     await writer.close();
     await infrastructure.messaging.close();

@@ -9,6 +9,7 @@ import { pathToFileURL } from 'node:url';
 import type { RuntimeConfig } from './config.js';
 import { AdapterHost } from './execution/adapter.host.js';
 import { builtinTools } from './execution/builtin.tools.js';
+import { JobIntake } from './execution/job.intake.js';
 import { LiveRuns } from './execution/live-runs.js';
 import { StallWatch } from './execution/stall.watch.js';
 import { TaskExecutor } from './execution/task.executor.js';
@@ -31,6 +32,7 @@ export class RuntimeModule {
         { provide: AdapterHost, useFactory: () => hostAdapters(config) },
         ...writing(logger),
         ...running(config, logger),
+        taking(config, logger),
         {
           provide: Readiness,
           useFactory: ({ health, messaging: { bus } }: Infrastructure) => new Readiness(health, bus),
@@ -43,10 +45,10 @@ export class RuntimeModule {
             adapters: AdapterHost,
             writer: EventWriter,
             live: LiveRuns,
-            processor: TaskProcessor,
+            intake: JobIntake,
             readiness: Readiness,
-          ) => new RuntimeLifecycle({ infrastructure, adapters, writer, live, processor, readiness, logger }, config),
-          inject: [Infrastructure, AdapterHost, EventWriter, LiveRuns, TaskProcessor, Readiness],
+          ) => new RuntimeLifecycle({ infrastructure, adapters, writer, live, intake, readiness, logger }, config),
+          inject: [Infrastructure, AdapterHost, EventWriter, LiveRuns, JobIntake, Readiness],
         },
       ],
     };
@@ -95,6 +97,18 @@ function running({ runtimeId, leaseMs, workDir }: RuntimeConfig, logger: Logger)
       inject: [Infrastructure, TaskExecutor, LiveRuns],
     },
   ];
+}
+
+function taking({ pools, runSlots: slots }: RuntimeConfig, logger: Logger): Provider {
+  return {
+    provide: JobIntake,
+    useFactory: ({ messaging: { queue }, health }: Infrastructure, adapters: AdapterHost, processor: TaskProcessor) =>
+      new JobIntake(
+        { queue, database: health, logger, handle: (job) => processor.handle(job) },
+        { pools: pools ?? adapters.kinds, slots },
+      ),
+    inject: [Infrastructure, AdapterHost, TaskProcessor],
+  };
 }
 
 async function hostAdapters(config: RuntimeConfig): Promise<AdapterHost> {

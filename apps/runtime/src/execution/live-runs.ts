@@ -32,7 +32,7 @@ export interface LiveRunsOptions {
 /** The runs of this process, and everything that may end them from outside. */
 export class LiveRuns {
   private readonly runs = new Map<string, LiveRun>();
-  private readonly idleListeners: (() => void)[] = [];
+  private stopping: { readonly reason: StopReason; readonly graceMs: number } | undefined;
   private timer: NodeJS.Timeout | undefined;
   private unsubscribe: Unsubscribe = () => undefined;
 
@@ -69,6 +69,7 @@ export class LiveRuns {
     // After the hold: only a renewal asked for later is sure to have been for this run too.
     const run = new LiveRun(claimed, performance.now());
     this.runs.set(taskKey, run);
+    if (this.stopping) run.stop(this.stopping.reason, this.stopping.graceMs);
     return run;
   }
 
@@ -76,15 +77,11 @@ export class LiveRuns {
     const { claim } = run.claimed;
     this.ports.leases.release(claim);
     if (this.runs.get(claim.taskKey) === run) this.runs.delete(claim.taskKey);
-    if (this.runs.size === 0) for (const listener of this.idleListeners.splice(0)) listener();
   }
 
-  /** Resolves when no run is left. */
-  idle(): Promise<void> {
-    return this.runs.size === 0 ? Promise.resolve() : new Promise((resolve) => this.idleListeners.push(resolve));
-  }
-
+  /** Stops every run, and each that is opened from now on. */
   stopAll(reason: StopReason, graceMs: number): void {
+    this.stopping = { reason, graceMs };
     for (const run of this.runs.values()) run.stop(reason, graceMs);
   }
 

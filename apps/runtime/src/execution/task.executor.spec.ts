@@ -264,7 +264,9 @@ describe('a run whose time is up', () => {
     const { ended } = begin([step('a'), { wait_ms: 60_000 }]);
     live.stopAll('handover', 1_000);
     await expect(ended).resolves.toMatchObject({ next: { runNo: 2, reason: 'handover', attempt: 1 } });
-    await expect(live.idle()).resolves.toBeUndefined();
+    expect(live.size).toBe(0);
+    const late = begin([{ wait_ms: 60_000 }]);
+    await expect(late.ended).resolves.toMatchObject({ next: { reason: 'handover' } });
   });
 
   it('ends as lost instead when the agent does not want it to run again', async () => {

@@ -15,14 +15,10 @@ export interface ProcessorPorts {
 export class TaskProcessor {
   constructor(private readonly ports: ProcessorPorts) {}
 
-  /** Never rejects: whatever goes wrong here is found by the sweeps. */
+  /** Rejects when the job has to be given up; whatever is left of it is found by the sweeps. */
   async handle(job: RunJob): Promise<void> {
-    try {
-      const claimed = await this.ports.claimer.claim(job);
-      if (claimed) await this.run(claimed, job);
-    } catch (error) {
-      this.ports.logger.error('a job was given up', { taskKey: job.taskKey, runNo: job.runNo, error });
-    }
+    const claimed = await this.ports.claimer.claim(job);
+    if (claimed) await this.run(claimed, job);
   }
 
   private async run(claimed: ClaimedRun, job: RunJob): Promise<void> {
@@ -35,7 +31,11 @@ export class TaskProcessor {
       if (ended?.outcome.kind !== 'stored') {
         logger.info('a run ended that was not ours to end', { taskKey, taskId, runNo, outcome: ended?.outcome.kind });
       } else if (ended.next) {
-        await queue.add([{ ...job, runNo: ended.next.runNo, delayMs: ended.next.delayMs }]);
+        const next = { ...job, runNo: ended.next.runNo, delayMs: ended.next.delayMs };
+        // The outbox has it too.
+        await queue
+          .add([next])
+          .catch((error: unknown) => logger.debug('a job was not added', { taskKey, runNo, error }));
       }
     } finally {
       live.close(run);
