@@ -91,7 +91,7 @@ export class EventWriter {
     try {
       await this.ports.bus.publish(news);
     } catch (error) {
-      this.ports.logger.warn('news was not published', { err: error });
+      this.ports.logger.warn('news was not published', { error });
     }
   }
 }
