@@ -31,8 +31,8 @@ export function startService(service) {
 /** A line of a log as people read it. */
 function plain(line) {
   try {
-    const { msg, err } = JSON.parse(line);
-    return [msg, err?.message].filter(Boolean).join(': ');
+    const { msg, error } = JSON.parse(line);
+    return [msg, error?.message].filter(Boolean).join(': ');
   } catch {
     return line;
   }
