@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { freePort } from '../test/support/free-port.js';
 
 const script = path.resolve('scripts/start.mjs');
 let dataDir: string;
@@ -36,14 +37,6 @@ function start(variables: Record<string, string>): Promise<Outcome> {
   });
 }
 
-async function freePort(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return String(port);
-}
-
 describe('npm start', () => {
   it.each([
     ['PORT', 'abc', 'PORT=3001'],
@@ -55,7 +48,7 @@ describe('npm start', () => {
     ['DATA_DIR', '/dev/null/data', 'set DATA_DIR'],
     ['DATA_DIR', '/proc/data', 'set DATA_DIR'],
   ])('refuses %s=%s in one line that names it and the remedy', async (name, value, remedy) => {
-    const { code, lines } = await start({ PORT: await freePort(), [name]: value });
+    const { code, lines } = await start({ PORT: String(await freePort()), [name]: value });
     expect(code).toBe(1);
     expect(lines).toEqual([expect.stringMatching(new RegExp(`^${name}\\b`))]);
     expect(lines[0]).toContain(remedy);
@@ -67,7 +60,7 @@ describe('npm start', () => {
   });
 
   it('says that a database does not answer, where, and why', async () => {
-    const { code, lines } = await start({ PORT: await freePort() });
+    const { code, lines } = await start({ PORT: String(await freePort()) });
     expect(code).toBe(1);
     expect(lines).toEqual([
       'DATABASE_URL: no PostgreSQL answers at 127.0.0.1:1 (ECONNREFUSED): start it there or correct the address',

@@ -1,10 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { freePort } from '../support/free-port.js';
 import { until } from '../support/until.js';
 
 const ADMIN_KEY = `swy_ops_${'s3cret'.repeat(7)}`;
@@ -15,14 +14,6 @@ const STOP_MS = 10_000;
 
 let dataDir: string;
 let port: number;
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const address = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return address.port;
-}
 
 interface Started {
   child: ChildProcess;

@@ -1,10 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-
+import { freePort } from './free-port.js';
 import { until } from './until.js';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
@@ -18,15 +16,6 @@ export interface InstallationOptions {
   gateways: number;
   runtimes: number;
   env?: Record<string, string>;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** One gateway or runtime, as a process of its own. */
