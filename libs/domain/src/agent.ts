@@ -2,6 +2,7 @@ import type { Detail } from './event-table.js';
 
 /** Parts a task's input may have besides plain text. */
 export const INPUT_MODES = ['text', 'data', 'file', 'image', 'audio', 'video'] as const;
+/** One kind of part. */
 export type InputMode = (typeof INPUT_MODES)[number];
 
 /** What runs a task: a runner kind with its options. `version` names one immutable row of `backend_versions`. */
@@ -22,6 +23,7 @@ export interface RouteCondition {
   readonly [key: `context.${string}` | `attributes.${string}`]: unknown;
 }
 
+/** Backends for the tasks that meet its condition; without one, for all. `tools` narrows those of the agent. */
 export interface Route {
   readonly when?: RouteCondition;
   readonly tools?: readonly string[];
@@ -65,6 +67,7 @@ export interface AgentDeclaration {
   readonly routes: readonly Route[];
 }
 
+/** The policy of an agent that declares none; a declared field replaces only its own. */
 export const DEFAULT_POLICY: AgentPolicy = {
   onLost: 'resume',
   maxRuns: 3,

@@ -23,6 +23,7 @@ export const ERRORS = {
   unavailable: { status: 503, title: 'A backing service is not available', retryable: true },
 } as const;
 
+/** The code of a request's error: stable, what callers decide by. */
 export type ErrorCode = keyof typeof ERRORS;
 
 /** One fault in a request. `path` is a JSON Pointer (RFC 6901), `query.x` or `header.x`. */
@@ -32,6 +33,7 @@ export interface Fault {
   readonly message: string;
 }
 
+/** What an error says besides code and message. */
 export interface ErrorDetails {
   readonly faults?: readonly Fault[];
   /** Seconds after which trying again makes sense. */
@@ -72,6 +74,7 @@ export class UnavailableError extends DomainError {
   }
 }
 
+/** True when trying again makes sense though nothing was wrong with what was asked. */
 export function isUnavailableError(error: unknown): error is DomainError {
   return isDomainError(error) && error.code === 'unavailable';
 }
@@ -95,4 +98,5 @@ export const FAILURES = {
   internal: 'Something went wrong on our side.',
 } as const;
 
+/** The code in `error` of a task that failed. */
 export type FailureCode = keyof typeof FAILURES;

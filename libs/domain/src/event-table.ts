@@ -5,6 +5,7 @@
 
 /** How much of a run is stored and sent, from least to most. */
 export const DETAILS = ['status', 'full', 'verbose'] as const;
+/** One level of detail; each shows all that the ones before it show. */
 export type Detail = (typeof DETAILS)[number];
 
 /** Kinds a payload field can have; a trailing `?` in the table marks a field that may be absent. */
@@ -26,6 +27,7 @@ export interface FieldTypes {
   usage: UsageBody;
 }
 
+/** Why a task, a step or a tool call failed; `message` is shown to callers. */
 export interface ErrorBody {
   readonly code: string;
   readonly message: string;
@@ -67,8 +69,11 @@ export interface UsageBody {
   readonly output_tokens: number;
 }
 
+/** The kind of a payload field. */
 export type FieldKind = keyof FieldTypes;
+/** A kind, with `?` for a field that may be absent. */
 export type FieldSpec = FieldKind | `${FieldKind}?`;
+/** A row of the table: the least level that shows the event, and its fields. `live`: sent, never stored. */
 export interface EventSpec {
   readonly detail: Detail | 'live';
   readonly fields: Readonly<Record<string, FieldSpec>>;
@@ -81,6 +86,7 @@ function define<const T extends Record<string, EventSpec>>(table: T): T {
 const TOOL = { tool_call_id: 'string', tool_name: 'string', step_id: 'string?' } as const;
 const STEP = { step_id: 'string', step_name: 'string?', attempt: 'integer?' } as const;
 
+/** The table. */
 export const EVENTS = define({
   'task.created': {
     detail: 'status',
@@ -147,6 +153,7 @@ export const EVENTS = define({
   'agent.event': { detail: 'verbose', fields: { framework: 'string', event: 'json' } },
 });
 
+/** The name of an event. */
 export type EventType = keyof typeof EVENTS;
 
 type Base<S> = S extends `${infer K}?` ? K : S;
@@ -166,6 +173,7 @@ export function isEventType(value: string): value is EventType {
   return Object.hasOwn(EVENTS, value);
 }
 
+/** The events that end a task; the first of them wins. */
 export const TERMINAL_EVENTS = [
   'task.succeeded',
   'task.failed',

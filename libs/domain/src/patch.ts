@@ -34,6 +34,7 @@ export interface TaskPatch {
   readonly confirmations: ConfirmationPatch;
 }
 
+/** What becomes of one step. */
 export interface StepPatch {
   /** Place, from 0, of the first event of this step in the batch. */
   readonly index: number;
@@ -43,6 +44,7 @@ export interface StepPatch {
   error?: ErrorBody | null;
 }
 
+/** What becomes of what the task waits for. */
 export interface ConfirmationPatch {
   /** Asked in this batch, by `<wait_id>/<tool_call_id>`, as they stand after it. */
   readonly opened: Map<string, ConfirmationProjection>;

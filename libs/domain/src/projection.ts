@@ -31,6 +31,7 @@ export interface TaskProjection {
   readonly finishedAtMs: number | null;
 }
 
+/** What the log says of a step. Times in ms since the epoch. */
 export interface StepProjection {
   readonly stepId: string;
   readonly name: string;
@@ -41,6 +42,7 @@ export interface StepProjection {
   readonly finishedAtMs: number | null;
 }
 
+/** What the log says of something the task waits or waited for. `closed`: the task ended before an answer. */
 export interface ConfirmationProjection extends ConfirmationBody {
   readonly waitId: string;
   readonly state: 'pending' | 'decided' | 'closed';

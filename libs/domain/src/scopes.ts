@@ -17,8 +17,10 @@ export const SCOPES = [
   'metrics:read',
   'platform:admin',
 ] as const;
+/** One thing a key may do. */
 export type Scope = (typeof SCOPES)[number];
 
+/** True when `value` names a scope. */
 export function isScope(value: string): value is Scope {
   return (SCOPES as readonly string[]).includes(value);
 }

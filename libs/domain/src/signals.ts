@@ -15,6 +15,7 @@ export function runtimeChannel(runtimeId: string): string {
   return `runtime:${runtimeId}`;
 }
 
+/** The text of a signal, at most 60 characters. */
 export function encodeRunSignal({ kind, taskKey, runNo }: RunSignal): string {
   return `${kind} ${taskKey} ${runNo}`;
 }

@@ -1,5 +1,6 @@
 /** Where a task stands; the native word. */
 export const TASK_STATES = ['queued', 'running', 'waiting_for_input', 'succeeded', 'failed', 'cancelled'] as const;
+/** One state of a task. */
 export type TaskState = (typeof TASK_STATES)[number];
 
 /** The word clients of the AgentScope wire know for the same thing; a snapshot carries both. */
@@ -14,6 +15,7 @@ const STATUS_OF: Readonly<Record<TaskState, TaskStatus>> = {
   cancelled: 'cancelled',
 };
 
+/** The other word for a state. */
 export function statusOf(state: TaskState): TaskStatus {
   return STATUS_OF[state];
 }
@@ -23,5 +25,7 @@ export function isTerminal(state: TaskState): boolean {
   return state === 'succeeded' || state === 'failed' || state === 'cancelled';
 }
 
+/** Where a step stands. */
 export const STEP_STATES = ['running', 'completed', 'failed', 'cancelled'] as const;
+/** One state of a step; all but `running` end it, and only a failed step may come back. */
 export type StepState = (typeof STEP_STATES)[number];

@@ -66,8 +66,10 @@ const STEP_MOVES: Readonly<
   'step.retrying': { from: ['running', 'failed'], to: 'running' },
 };
 
+/** The events that move a step. */
 export type StepEventType = Extract<EventType, `step.${string}`>;
 
+/** True when the event moves a step. */
 export function isStepEvent(type: EventType): type is StepEventType {
   return type in STEP_MOVES;
 }

@@ -8,6 +8,7 @@ export interface RunnerDescriptor {
   readonly optionsSchema: Readonly<Record<string, unknown>>;
 }
 
+/** What a runner kind can do; conformance holds it to this. */
 export interface RunnerCapabilities {
   /** Event types the runner may emit, besides those the platform writes. */
   readonly events: readonly string[];

@@ -4,6 +4,7 @@ export type AdapterErrorKind = 'unavailable' | 'rejected' | 'timeout' | 'protoco
 /** Whether the work may have had effects in the world; only `none` may be tried again. */
 export type Effects = 'none' | 'possible';
 
+/** What is known of a failure besides its kind. */
 export interface AdapterErrorDetails {
   readonly effects: Effects;
   /** With possible effects: where the request was, and what the remote calls it. */
@@ -25,6 +26,7 @@ export class AdapterError extends Error {
   }
 }
 
+/** True for what an adapter threw; by name, since realms differ under test. */
 export function isAdapterError(error: unknown): error is AdapterError {
   return typeof error === 'object' && error !== null && (error as { name?: unknown }).name === 'AdapterError';
 }

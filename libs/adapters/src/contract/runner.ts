@@ -5,6 +5,7 @@ export type RunnerEventType = Exclude<
   EventBody['type'],
   `task.${string}` | 'artifact.created' | 'agent.request_confirmation' | 'heartbeat' | 'tool.denied'
 >;
+/** An event an adapter may emit, with its payload. */
 export type RunnerEvent = Extract<EventBody, { type: RunnerEventType }>;
 
 /**

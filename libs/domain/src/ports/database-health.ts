@@ -1,6 +1,7 @@
 /** What stands between the database and serving. */
 export type DatabaseFault = 'migrations' | 'partitions';
 
+/** Whether the database can be worked with. */
 export abstract class DatabaseHealth {
   /**
    * `migrations`: the schema is not the one this version was built for. `partitions`: tomorrow's events have no place.

@@ -9,6 +9,7 @@ export interface TaskNews {
   readonly frames?: readonly Frame[];
 }
 
+/** Ends a subscription; called once. */
 export type Unsubscribe = () => void;
 
 /** Wakes and fans out; never the truth. Messages may be lost, late, or come twice, but each one is whole. */

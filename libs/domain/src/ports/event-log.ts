@@ -46,6 +46,7 @@ export interface Append {
 /** Why a run is to start; `task.started` follows the first two, `task.retrying` the others. */
 export type DispatchReason = 'submitted' | 'resumed' | 'lost' | 'error' | 'handover';
 
+/** The next run of a task, asked for by the append that ends the one before. */
 export interface Dispatch {
   readonly runNo: number;
   readonly reason: DispatchReason;
@@ -67,6 +68,7 @@ export interface Appended {
   readonly stalled: boolean;
 }
 
+/** How large a page may be; whichever bound is met first ends it. */
 export interface PageLimits {
   /** 1 to 500. */
   readonly maxEvents: number;
@@ -91,16 +93,19 @@ export abstract class EventLog {
   abstract seqOf(taskKey: TaskKey, eventId: EventId): Promise<number | undefined>;
 }
 
+/** An event by its id. */
 export interface EventReference {
   readonly taskKey: TaskKey;
   readonly eventId: EventId;
 }
 
+/** Where an event landed and when, in ms since the epoch by the database. */
 export interface EventPlace {
   readonly seq: number;
   readonly atMs: number;
 }
 
+/** The end of a task's log. */
 export interface Tail {
   readonly taskId: TaskId;
   readonly lastSeq: number;

@@ -13,6 +13,7 @@ export interface KeyRecord {
   readonly revokedAtMs: number | null;
 }
 
+/** API keys. */
 export abstract class KeyStore {
   abstract find(id: string): Promise<KeyRecord | undefined>;
   abstract list(): Promise<readonly KeyRecord[]>;

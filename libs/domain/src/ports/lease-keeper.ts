@@ -6,6 +6,7 @@ export interface HeldRun {
   readonly runNo: number;
 }
 
+/** A held run that is to be cancelled. */
 export interface CancelledRun extends HeldRun {
   /** How long ago, in the database's time, the cancel was asked. */
   readonly elapsedMs: number;

@@ -1,3 +1,4 @@
+/** Data of a line; an error goes under `error`. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
 /** JSON lines: a constant message, data as fields. */

@@ -7,6 +7,7 @@ export abstract class RunConsumer {
   abstract close(): Promise<void>;
 }
 
+/** What a consumer takes. */
 export interface ConsumeOptions {
   readonly pool: string;
   /** Jobs handled at once, 1 to 1,000. */

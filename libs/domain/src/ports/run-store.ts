@@ -15,6 +15,7 @@ export interface RunJob {
   readonly delayMs: number;
 }
 
+/** A job, and the id of the event that claiming its run will write. */
 export interface ClaimRequest {
   readonly job: RunJob;
   readonly eventId: EventId;

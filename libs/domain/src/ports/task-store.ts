@@ -103,6 +103,7 @@ export interface TaskSnapshot {
   readonly finishedAtMs: number | null;
 }
 
+/** Which tasks to list; all that is given must hold. Times in ms since the epoch. */
 export interface TaskFilter {
   readonly states?: readonly TaskState[];
   readonly agentId?: string;
@@ -118,6 +119,7 @@ export interface Page<T> {
   readonly nextCursor?: string;
 }
 
+/** Which page of a list. `cursor` is the `nextCursor` of the page before, absent for the first. */
 export interface PageRequest {
   /** 1 to 200. */
   readonly limit: number;
