@@ -157,6 +157,19 @@ describe('the log of a task', () => {
     );
   });
 
+  it('projects a retried step alike whether its start is in the same batch or not', () => {
+    const log: EventBody[] = [
+      created,
+      { type: 'task.started', payload: { run_no: 1, runtime_id: 'rt' } },
+      { type: 'step.started', payload: { step_id: 'a', step_name: 'A' } },
+      { type: 'step.retrying', payload: { step_id: 'a', attempt: 5 } },
+      { type: 'step.retrying', payload: { step_id: 'a', attempt: 2 } },
+    ];
+    const batched = project(log, [5], () => 5);
+    expect(batched).toEqual(project(log, [3, 1, 1], () => 5));
+    expect(batched?.steps.get('a')).toMatchObject({ name: 'A', attempt: 5 });
+  });
+
   it('projects a batch like its events, also when a run is lost within it', () => {
     const log: EventBody[] = [
       created,
@@ -164,6 +177,8 @@ describe('the log of a task', () => {
       { type: 'step.started', payload: { step_id: 'a', step_name: 'A' } },
       { type: 'task.retrying', payload: { run_no: 2, runtime_id: 'rt', reason: 'lost' } },
     ];
+    const failed: EventBody = { type: 'task.failed', payload: { error } };
+    expect(project([...log, failed], [3, 2], () => 5)).toEqual(project([...log, failed], [3, 1, 1], () => 5));
     const steps = project(log, [4], () => 5)?.steps;
     expect(steps?.get('a')).toMatchObject({ state: 'failed', error: { code: 'lost' }, finishedAtMs: 5 });
   });

@@ -172,7 +172,8 @@ function closeConfirmations({ confirmations }: TaskPatch, close: NonNullable<Con
 }
 
 function closeOpenSteps(patch: TaskPatch, state: StepState, error: ErrorBody | null): void {
-  patch.closeSteps = { state, error };
+  // The first to close them finds them open; a later one in the same batch does not.
+  patch.closeSteps ??= { state, error };
   for (const step of patch.steps.values()) if (step.state === 'running') Object.assign(step, { state, error });
 }
 
@@ -185,8 +186,9 @@ function foldStep(patch: TaskPatch, event: Extract<EventBody, { type: StepEventT
     ...known,
     state,
     ...(step_name === undefined || step_name === step_id ? {} : { name: step_name }),
-    ...(attempt === undefined ? {} : { attempt }),
+    ...(attempt === undefined ? {} : { attempt: Math.max(attempt, known?.attempt ?? 1) }),
     error: error ?? null,
   });
-  patch.currentStep = state === 'running' ? (step_name ?? known?.name ?? step_id) : null;
+  // Not the name an earlier event gave: whether that one is in this batch must make no difference.
+  patch.currentStep = state === 'running' ? (step_name ?? step_id) : null;
 }
