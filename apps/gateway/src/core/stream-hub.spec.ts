@@ -376,8 +376,10 @@ describe('the tail check', () => {
     const other = newTaskKey();
     log.claimed(other);
     await hub.open({ ...seen(0), taskKey: other }, 0);
-    await until(() => log.asked.length > 1);
-    expect(log.asked.slice(0, 2)).toEqual([2, 2]);
+    // A check may fall between the two readers; from the first that finds both, each finds both.
+    await until(() => log.asked.filter((tasks) => tasks === 2).length > 1);
+    const both = log.asked.slice(log.asked.indexOf(2));
+    expect(both).toEqual(both.map(() => 2));
     expect(hub.size).toBe(2);
   });
 
