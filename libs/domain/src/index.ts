@@ -91,8 +91,8 @@ export type {
 } from './ports/task-store.js';
 export { UNPROJECTED_COLUMNS, applyPatch } from './projection.js';
 export type { TaskProjection, StepProjection, ConfirmationProjection, Projection } from './projection.js';
-export { routeTask, isVisibleTo, chooseBackend, backendOf, clashesOf } from './routing.js';
-export type { RoutingRequest, Routed } from './routing.js';
+export { routeTask, isVisibleTo, weightSeed, pointOf, chooseBackend, backendOf, clashesOf } from './routing.js';
+export type { RoutingRequest, Routed, Weighed } from './routing.js';
 export { SCOPES, isScope } from './scopes.js';
 export type { Scope } from './scopes.js';
 export { TASK_STATES, statusOf, isTerminal, STEP_STATES } from './state.js';

@@ -1,7 +1,18 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type AgentDeclaration, type BackendChoice, DEFAULT_POLICY, type Route } from './agent.js';
-import { backendOf, chooseBackend, clashesOf, routeTask, type RoutingRequest } from './routing.js';
+import {
+  backendOf,
+  chooseBackend,
+  clashesOf,
+  pointOf,
+  type Routed,
+  routeTask,
+  type RoutingRequest,
+  type Weighed,
+  weightSeed,
+} from './routing.js';
 
 const backend = (runner: string, weight = 1): BackendChoice => ({ runner, options: {}, weight });
 const route = (runner: string, when?: Route['when']): Route => ({
@@ -142,6 +153,79 @@ describe('the backend of a task', () => {
     );
     expect(backendOf(routed, backend('r'))).toMatchObject({ agentId: 'a', pool: 'r', policy: { tools: ['write'] } });
     expect(backendOf(routed, { ...backend('r'), pool: 'gpu' }).pool).toBe('gpu');
+  });
+});
+
+describe('a canary', () => {
+  const weighed = (more: Partial<Weighed> = {}): Weighed => ({ tenant: 't', user: 'u', taskId: 'task', ...more });
+  const routedTo = (route: Route, routeIndex = 0): Routed => ({ agent: agent('a'), route, routeIndex });
+  const split = (canary: number): Route => ({ backends: [backend('stable', 100 - canary), backend('canary', canary)] });
+  const runnerOf = (routed: Routed, of: Weighed): string => {
+    const hash = createHash('sha256').update(weightSeed(routed, of)).digest();
+    return chooseBackend(routed.route, pointOf(hash)).runner;
+  };
+  const name = fc.string({ minLength: 1, maxLength: 20 });
+
+  it('gets its share of the tasks, whatever their ids have in common', () => {
+    fc.assert(
+      fc.property(name, fc.integer({ min: 1, max: 99 }), (prefix, share) => {
+        const routed = routedTo(split(share));
+        let hits = 0;
+        for (let n = 0; n < 4_000; n += 1) {
+          if (runnerOf(routed, weighed({ taskId: `${prefix}-${n}` })) === 'canary') hits += 1;
+        }
+        // Six standard deviations: a fair choice is outside of them once in five hundred million runs.
+        const deviation = Math.sqrt(4_000 * (share / 100) * (1 - share / 100));
+        expect(Math.abs(hits - 40 * share)).toBeLessThan(6 * deviation);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it('keeps all tasks of a session together, whatever the tasks are called', () => {
+    fc.assert(
+      fc.property(
+        name,
+        fc.array(name, { minLength: 2 }),
+        fc.integer({ min: 1, max: 99 }),
+        (sessionId, tasks, share) => {
+          const routed = routedTo(split(share));
+          expect(new Set(tasks.map((taskId) => runnerOf(routed, weighed({ sessionId, taskId })))).size).toBe(1);
+        },
+      ),
+    );
+  });
+
+  it('only gains when its weight grows: whoever it has stays with it', () => {
+    fc.assert(
+      fc.property(name, fc.integer({ min: 1, max: 98 }), fc.integer({ min: 1, max: 98 }), (sessionId, a, b) => {
+        const [less, more] = [Math.min(a, b), Math.max(a, b)].map((share) =>
+          runnerOf(routedTo(split(share)), weighed({ sessionId })),
+        );
+        expect([less, more]).not.toEqual(['canary', 'stable']);
+      }),
+    );
+  });
+
+  it('draws anew for each agent, route, tenant, user and session, even where their names run together', () => {
+    const seeds = [
+      weightSeed(routedTo(split(1)), weighed({ sessionId: 's' })),
+      weightSeed(routedTo(split(1), 1), weighed({ sessionId: 's' })),
+      weightSeed({ ...routedTo(split(1)), agent: agent('b') }, weighed({ sessionId: 's' })),
+      weightSeed(routedTo(split(1)), weighed({ sessionId: 's', tenant: 'tu', user: '' })),
+      weightSeed(routedTo(split(1)), weighed({ sessionId: 's', tenant: '', user: 'tu' })),
+      weightSeed(routedTo(split(1)), weighed({ sessionId: 'us', user: '' })),
+      weightSeed(routedTo(split(1)), weighed({ taskId: 's' })),
+    ];
+    expect(new Set(seeds).size).toBe(seeds.length);
+  });
+
+  it.each([
+    [[0, 0, 0, 0, 0, 0, 255], 0],
+    [[128, 0, 0, 0, 0, 0, 0], 0.5],
+    [[255, 255, 255, 255, 255, 255, 255], 1 - 2 ** -48],
+  ])('of the hash %j lies at %d', (bytes, point) => {
+    expect(pointOf(Uint8Array.from(bytes))).toBe(point);
   });
 });
 

@@ -79,6 +79,30 @@ function own(value: unknown, key: string): unknown {
   return (value as Readonly<Record<string, unknown>>)[key];
 }
 
+/** Whose task it is, as far as the weights of a route care. */
+export interface Weighed {
+  readonly tenant: string;
+  /** `context.user_id`, else the principal. */
+  readonly user: string;
+  /** Absent: the task stands for itself. */
+  readonly sessionId?: string;
+  readonly taskId: string;
+}
+
+/**
+ * The text whose SHA-256 places a task among the weights of its route: of agent, route and session, else of the task. So a
+ * session falls to the same backend wherever it is asked, for as long as the weights stay as they are.
+ */
+export function weightSeed({ agent, routeIndex }: Routed, { tenant, user, sessionId, taskId }: Weighed): string {
+  const subject = sessionId === undefined ? ['task', tenant, taskId] : ['session', tenant, user, sessionId];
+  return canonicalJson([agent.id, routeIndex, ...subject]);
+}
+
+/** The point a hash stands for: its first 48 bits as a fraction, 0 up to, not including, 1. */
+export function pointOf(hash: Uint8Array): number {
+  return hash.slice(0, 6).reduce((point, byte) => point * 256 + byte, 0) / 2 ** 48;
+}
+
 /**
  * The backend a point falls to when the weights are laid end to end.
  * @param point 0 up to, not including, 1: from a hash, so that the same session always gets the same backend.

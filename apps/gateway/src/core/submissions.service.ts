@@ -8,6 +8,7 @@ import {
   type Frame,
   isTaskId,
   parseDetail,
+  pointOf,
   type Routed,
   routeTask,
   type Submission,
@@ -17,6 +18,7 @@ import {
   type TaskKey,
   type TaskState,
   type TaskStore,
+  weightSeed,
 } from '#lib/domain';
 import { draftEvent } from '#lib/execution';
 import { newTaskKey } from '#lib/platform';
@@ -115,15 +117,19 @@ export class SubmissionsService {
   ): Promise<Submission> {
     const context = request.context ?? NO_CONTEXT;
     const { userId, members } = readContext(context);
+    const { tenant } = caller;
+    const user = userId ?? caller.principal;
     const routed = routeTask(this.agents.all(), {
-      tenant: caller.tenant,
-      user: userId ?? caller.principal,
+      tenant,
+      user,
       agentId: request.agentId,
       type: request.type,
       context: members,
     });
     checkInput(routed.agent, request.input.value);
-    const backend = await this.agents.version(routed, chooseBackend(routed.route, pointOf(routed, keys.taskId)));
+    const seed = weightSeed(routed, { tenant, user, taskId: keys.taskId });
+    const point = pointOf(createHash('sha256').update(seed).digest());
+    const backend = await this.agents.version(routed, chooseBackend(routed.route, point));
     const terms = termsOf(routed, request);
     return {
       ...keys,
@@ -173,12 +179,6 @@ function readContext({ value }: RawJson): {
   const members = typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
   const userId = Object.hasOwn(members, 'user_id') ? members['user_id'] : undefined;
   return { userId: typeof userId === 'string' && userId !== '' ? userId : undefined, members };
-}
-
-/** Where a task falls among the weights of its route: the same for the same agent, route and task. */
-function pointOf({ agent, routeIndex }: Routed, taskId: TaskId): number {
-  const hash = createHash('sha256').update(`${agent.id}\n${routeIndex}\n${taskId}`).digest();
-  return hash.readUIntBE(0, 6) / 2 ** 48;
 }
 
 type Terms = Pick<Submission, 'detail' | 'priority' | 'deadlineAtMs'>;
