@@ -10,7 +10,7 @@ import { createKeys, type KeyWish } from '../support/keys.js';
 interface Parameter {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
-  readonly schema: { readonly type?: string };
+  readonly schema: { readonly type?: string; readonly format?: string };
 }
 
 interface Operation {
@@ -265,6 +265,12 @@ describe('every route', () => {
         const answer = await send({ method: operation.method, path: fill(operation.path, id), key: keys.mine });
         wrong.push(...flaws(what, answer));
         if (![400, 403, 404, 405, 422].includes(answer.status)) wrong.push(`${what}: ${answer.status}`);
+        // A hostile id behind one that is good.
+        const within = fill(operation.path.replace('{id}', OWN_TASK), id);
+        if (within === fill(operation.path, OWN_TASK)) continue;
+        const nested = await send({ method: operation.method, path: within, key: keys.mine });
+        wrong.push(...flaws(what, nested));
+        if (![400, 403, 404, 405, 422].includes(nested.status)) wrong.push(`${within}: ${nested.status}`);
       }
     }
     expect(wrong).toEqual([]);
@@ -282,6 +288,9 @@ describe('every route', () => {
       for (const { name, schema } of queryOf(operation)) {
         refused.push([`${name}=%00`, `query.${name}`]);
         if (schema.type !== 'array') refused.push([`${name}=1&${name}=2`, `query.${name}`]);
+        if (schema.format === 'date-time')
+          for (const value of ['0000-01-01T00:00:00Z', '0001-01-01T00:00:00%2B14:00', '9999-12-31T23:59:59-14:00'])
+            refused.push([`${name}=${value}`, `query.${name}`]);
         if (schema.type !== 'integer') continue;
         for (const value of [
           '',
@@ -419,8 +428,11 @@ describe('a cursor', () => {
 
   it('of a list that is not ours is refused', async () => {
     for (const path of ['/v1/tasks', `/v1/tasks/${OWN_TASK}/steps`, `/v1/tasks/${OWN_TASK}/artifacts`]) {
-      const answer = await send({ method: 'GET', path: `${path}?cursor=nonsense`, key: keys.mine });
-      expect([path, answer.status, answer.body.errors?.[0]?.path]).toEqual([path, 400, 'query.cursor']);
+      for (const key of ['nonsense', '9999999999 s', '1 \0', '-1 s', '\0', "' or 1=1--", 'art_1', 'x'.repeat(700)]) {
+        const cursor = Buffer.from(key).toString('base64url');
+        const answer = await send({ method: 'GET', path: `${path}?cursor=${cursor}`, key: keys.mine });
+        expect([path, key, answer.status, answer.body.errors?.[0]?.path]).toEqual([path, key, 400, 'query.cursor']);
+      }
     }
   });
 });

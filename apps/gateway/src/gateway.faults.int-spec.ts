@@ -140,4 +140,19 @@ describe('without PostgreSQL', () => {
     expect(await seen).toEqual(['task.created', 'task.cancelled']);
     await until(async () => (await submit('after')).status === 202);
   });
+
+  it('connections that fall silent are found out one by one and replaced, and news come again', async () => {
+    const target = new URL(database.url);
+    proxy = await TcpProxy.start(Number(target.port));
+    target.port = String(proxy.port);
+    await start(target.href);
+    await submit('before');
+    const seen = types(await openStream('before'));
+    proxy.silence();
+    const answer = await submit('during');
+    expect([answer.status, answer.body['code']]).toEqual([503, 'unavailable']);
+    await until(async () => (await submit('after')).status === 202, { timeoutMs: 50_000 });
+    await cancelQuietly('before');
+    expect(await seen).toEqual(['task.created', 'task.cancelled']);
+  }, 90_000);
 });

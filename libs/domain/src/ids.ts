@@ -13,6 +13,7 @@ export type ArtifactId = Branded<string, 'ArtifactId'>;
 const TASK_ID = /^[A-Za-z0-9._:-]{1,200}$/;
 const ONLY_DOTS = /^\.+$/;
 const EVENT_ID = /^evt_[0-9a-f]{32}$/;
+const ARTIFACT_ID = /^art_[0-9a-f]{32}$/;
 
 /** True when `value` may name a task. */
 export function isTaskId(value: string): value is TaskId {
@@ -22,4 +23,9 @@ export function isTaskId(value: string): value is TaskId {
 /** True when `value` has the form of an event id. */
 export function isEventId(value: string): value is EventId {
   return EVENT_ID.test(value);
+}
+
+/** True when `value` has the form of an artifact id. */
+export function isArtifactId(value: string): value is ArtifactId {
+  return ARTIFACT_ID.test(value);
 }

@@ -40,7 +40,7 @@ export type {
   EventBody,
 } from './event-table.js';
 export { pointerTo } from './json-pointer.js';
-export { isTaskId, isEventId } from './ids.js';
+export { isArtifactId, isEventId, isTaskId } from './ids.js';
 export type { Branded, TaskKey, TaskId, EventId, ArtifactId } from './ids.js';
 export { LeaseKeeper } from './ports/lease-keeper.js';
 export type { HeldRun, CancelledRun } from './ports/lease-keeper.js';

@@ -3,20 +3,29 @@ import { MIGRATIONS } from '../../../migrations/index.js';
 import { APP_ROLE, SCHEMA } from './database.js';
 import { ApiKeyRow, SecretRow } from './entities/access.row.js';
 import { AgentRow, AgentsFileRow, BackendVersionRow } from './entities/agent.row.js';
+import { orUnavailable, STATEMENT_MS } from './unavailable.js';
 
 export const ENTITIES = [AgentRow, AgentsFileRow, BackendVersionRow, ApiKeyRow, SecretRow];
 
 /** TypeORM's connections: plain reads and writes of administration tables. */
 export async function openDataSource(databaseUrl: string): Promise<DataSource> {
-  return createDataSource(databaseUrl, `-c search_path=${SCHEMA} -c role=${APP_ROLE}`).initialize();
+  const limits = {
+    connectionTimeoutMillis: 5_000,
+    query_timeout: STATEMENT_MS,
+    // TypeORM keeps a connection on which an answer never came; nobody has to wait on it for longer than this.
+    maxLifetimeSeconds: 30,
+    keepAlive: true,
+  };
+  const source = createDataSource(databaseUrl, { options: `-c search_path=${SCHEMA} -c role=${APP_ROLE}`, ...limits });
+  return orUnavailable(source.initialize());
 }
 
 /** The owner's view, for migrations and for comparing entities with the schema. */
 export function createOwnerDataSource(databaseUrl: string): DataSource {
-  return createDataSource(databaseUrl, `-c search_path=${SCHEMA}`);
+  return createDataSource(databaseUrl, { options: `-c search_path=${SCHEMA}` });
 }
 
-function createDataSource(url: string, options: string): DataSource {
+function createDataSource(url: string, connection: Readonly<Record<string, unknown>>): DataSource {
   return new DataSource({
     type: 'postgres',
     url,
@@ -26,6 +35,6 @@ function createDataSource(url: string, options: string): DataSource {
     migrationsTableName: 'migrations',
     migrationsTransactionMode: 'all',
     synchronize: false,
-    extra: { max: 2, options, application_name: 'switchyard typeorm' },
+    extra: { ...connection, max: 2, application_name: 'switchyard typeorm' },
   });
 }

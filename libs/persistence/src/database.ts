@@ -1,5 +1,5 @@
-import { isUnavailableError, UnavailableError } from '#lib/domain';
 import pg from 'pg';
+import { asUnavailable, STATEMENT_MS } from './unavailable.js';
 
 /** All tables live in this schema. */
 export const SCHEMA = 'switchyard';
@@ -27,6 +27,8 @@ export interface PoolOptions {
   readonly name: string;
   /** How long a query may wait for a connection, in ms. */
   readonly waitMs?: number;
+  /** How long a statement may take, in ms; the connection is given up with it. */
+  readonly statementMs?: number;
 }
 
 async function prepareSession(client: pg.ClientBase): Promise<void> {
@@ -39,7 +41,7 @@ export interface Statement {
   readonly text: string;
 }
 
-/** A small pool for named statements. Waiting for a connection is bounded and ends as `unavailable`. */
+/** A small pool for named statements. Waiting, for a connection or for an answer, is bounded and ends as `unavailable`. */
 export class Database {
   private readonly pool: pg.Pool;
 
@@ -49,6 +51,7 @@ export class Database {
       max: options.max,
       application_name: `switchyard ${options.name}`,
       connectionTimeoutMillis: options.waitMs ?? 5_000,
+      query_timeout: options.statementMs ?? STATEMENT_MS,
       idleTimeoutMillis: 0,
       keepAlive: true,
       // eslint-disable-next-line @typescript-eslint/no-misused-promises -- pg-pool awaits it, though its types say void.
@@ -89,20 +92,4 @@ export class Database {
   async close(): Promise<void> {
     await this.pool.end();
   }
-}
-
-/** SQLSTATE classes that speak of the connection or the server, not of the statement: the same statement may work again. */
-const TRANSIENT = /^(08|40|53|57)/;
-const SOCKET_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'ETIMEDOUT', 'ENOENT', 'EAI_AGAIN']);
-
-/** True when the database could not be reached or gave up: retry, nothing is wrong with the statement. */
-function isTransient(error: unknown): boolean {
-  const { code, message } = error as { code?: unknown; message?: unknown };
-  if (typeof code === 'string') return TRANSIENT.test(code) || SOCKET_CODES.has(code);
-  return typeof message === 'string' && /terminated|timeout exceeded|not queryable/i.test(message);
-}
-
-function asUnavailable(error: unknown): unknown {
-  if (isUnavailableError(error) || !isTransient(error)) return error;
-  return new UnavailableError('The database cannot be reached at the moment.', { cause: error });
 }

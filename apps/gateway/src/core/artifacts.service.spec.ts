@@ -21,7 +21,7 @@ async function setUp(change: Partial<ArtifactRecord> = {}): Promise<{
     })(),
   );
   const record: ArtifactRecord = {
-    artifact_id: 'art_1',
+    artifact_id: 'art_00000000000000000000000000000001',
     kind: 'produced',
     name: 'page.html',
     media_type: 'text/html',
@@ -64,9 +64,13 @@ async function read(bytes: AsyncIterable<Uint8Array>): Promise<string> {
 describe('a link to an artifact', () => {
   it('leads to its bytes, as a download no browser runs', async () => {
     const { artifacts, record } = await setUp();
-    const { downloadUrl, downloadExpiresAtMs } = await artifacts.get(ann, 't-1', 'art_1');
+    const { downloadUrl, downloadExpiresAtMs } = await artifacts.get(
+      ann,
+      't-1',
+      'art_00000000000000000000000000000001',
+    );
     expect(downloadUrl).toMatch(
-      /^https:\/\/swy\.example\/v1\/artifacts\/art_1\/content\?exp=1700000600&sig=k\.[\w-]{43}$/,
+      /^https:\/\/swy\.example\/v1\/artifacts\/art_00000000000000000000000000000001\/content\?exp=1700000600&sig=k\.[\w-]{43}$/,
     );
     expect(downloadExpiresAtMs).toBe(1_700_000_600_000);
     const { headers, bytes } = await artifacts.open(requestOf(downloadUrl));
@@ -84,18 +88,21 @@ describe('a link to an artifact', () => {
 
   it('answers HEAD with the same headers and no bytes', async () => {
     const { artifacts } = await setUp();
-    const { downloadUrl } = await artifacts.get(ann, 't-1', 'art_1');
+    const { downloadUrl } = await artifacts.get(ann, 't-1', 'art_00000000000000000000000000000001');
     const { headers, bytes } = await artifacts.open(requestOf(downloadUrl, 'HEAD'));
     expect([headers['Content-Length'], await read(bytes)]).toEqual(['11', '']);
   });
 
   it('is refused after ten minutes, for another artifact, and for another method', async () => {
     const { artifacts, clock } = await setUp();
-    const link = requestOf((await artifacts.get(ann, 't-1', 'art_1')).downloadUrl);
+    const link = requestOf((await artifacts.get(ann, 't-1', 'art_00000000000000000000000000000001')).downloadUrl);
     const forbidden = { code: 'forbidden' };
-    await expect(artifacts.open({ ...link, path: link.path.replace('art_1', 'art_2') })).rejects.toMatchObject(
-      forbidden,
-    );
+    await expect(
+      artifacts.open({
+        ...link,
+        path: link.path.replace('art_00000000000000000000000000000001', 'art_00000000000000000000000000000002'),
+      }),
+    ).rejects.toMatchObject(forbidden);
     await expect(artifacts.open({ ...link, method: 'DELETE' })).rejects.toMatchObject(forbidden);
     await expect(artifacts.open({ ...link, sig: '' })).rejects.toMatchObject(forbidden);
     clock.nowMs += 600_000;
@@ -106,7 +113,9 @@ describe('a link to an artifact', () => {
     'does not repeat the media type %j',
     async (media_type) => {
       const { artifacts } = await setUp({ media_type });
-      const { headers } = await artifacts.open(requestOf((await artifacts.get(ann, 't-1', 'art_1')).downloadUrl));
+      const { headers } = await artifacts.open(
+        requestOf((await artifacts.get(ann, 't-1', 'art_00000000000000000000000000000001')).downloadUrl),
+      );
       expect(headers['Content-Type']).toBe('application/octet-stream');
     },
   );
@@ -116,16 +125,21 @@ describe('artifacts', () => {
   it('are those of the task that is named, and of nobody else', async () => {
     const { artifacts } = await setUp();
     const missing = { code: 'not_found' };
-    await expect(artifacts.get(ann, 't-2', 'art_1')).rejects.toMatchObject(missing);
-    await expect(artifacts.get(ann, 't-1', 'art_2')).rejects.toMatchObject(missing);
-    await expect(artifacts.get({ ...ann, principal: 'bob' }, 't-1', 'art_1')).rejects.toMatchObject(missing);
-    await expect(artifacts.get(ann, '../x', 'art_1')).rejects.toMatchObject(missing);
+    await expect(artifacts.get(ann, 't-2', 'art_00000000000000000000000000000001')).rejects.toMatchObject(missing);
+    await expect(artifacts.get(ann, 't-1', 'art_00000000000000000000000000000002')).rejects.toMatchObject(missing);
+    await expect(
+      artifacts.get({ ...ann, principal: 'bob' }, 't-1', 'art_00000000000000000000000000000001'),
+    ).rejects.toMatchObject(missing);
+    await expect(artifacts.get(ann, '../x', 'art_00000000000000000000000000000001')).rejects.toMatchObject(missing);
     await expect(artifacts.list({ ...ann, tenant: 'u' }, 't-1', { limit: 1 })).rejects.toMatchObject(missing);
   });
 
   it('come as pages, each with its link', async () => {
     const { artifacts } = await setUp();
     const { items, nextCursor } = await artifacts.list(ann, 't-1', { limit: 1 });
-    expect([items.map(({ artifact_id }) => artifact_id as ArtifactId), nextCursor]).toEqual([['art_1'], 'next']);
+    expect([items.map(({ artifact_id }) => artifact_id as ArtifactId), nextCursor]).toEqual([
+      ['art_00000000000000000000000000000001'],
+      'next',
+    ]);
   });
 });

@@ -1,8 +1,8 @@
 import {
-  type ArtifactId,
   type ArtifactRecord,
   type BlobStore,
   DomainError,
+  isArtifactId,
   isTaskId,
   type Page,
   type PageRequest,
@@ -69,9 +69,11 @@ export class ArtifactsService {
 
   async get(caller: Caller, taskId: string, artifactId: string): Promise<LinkedArtifact> {
     const scope = taskScopeOf(caller);
-    const [task, artifact] = isTaskId(taskId)
-      ? await Promise.all([this.store.snapshot(scope, taskId), this.store.artifact(scope, artifactId as ArtifactId)])
-      : [];
+    if (!isTaskId(taskId) || !isArtifactId(artifactId)) throw unknownArtifact();
+    const [task, artifact] = await Promise.all([
+      this.store.snapshot(scope, taskId),
+      this.store.artifact(scope, artifactId),
+    ]);
     if (!task || artifact?.taskKey !== task.taskKey) throw unknownArtifact();
     return this.link(artifact);
   }
@@ -83,7 +85,7 @@ export class ArtifactsService {
     if (!this.links.signer.verify(request, sig, this.nowMs())) {
       throw new DomainError('forbidden', 'The link is not valid or has expired.');
     }
-    const artifact = await this.store.linkedArtifact(artifactId as ArtifactId);
+    const artifact = isArtifactId(artifactId) ? await this.store.linkedArtifact(artifactId) : undefined;
     if (!artifact) throw unknownArtifact();
     const headers = headersOf(artifact);
     if (method === 'HEAD') return { headers, bytes: nothing() };

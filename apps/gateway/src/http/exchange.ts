@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { Request, Response } from 'express';
 import { DomainError } from '#lib/domain';
 
@@ -12,10 +13,26 @@ const CLIENT_GONE = new DOMException('The client is gone.', 'AbortError');
 /** Aborts when the client leaves before it has its answer. */
 export function leftSignal(response: Response): AbortSignal {
   const controller = new AbortController();
-  response.on('close', () => {
+  onOver(response, () => {
     if (!response.writableFinished) controller.abort(CLIENT_GONE);
   });
   return controller.signal;
+}
+
+/** Calls `listener` once, when the response is finished or can no longer reach its client. */
+export function onOver(response: ServerResponse, listener: () => void): void {
+  const { socket } = response.req;
+  const over = (): void => {
+    response.off('close', over);
+    socket.off('close', over);
+    listener();
+  };
+  response.on('close', over);
+  // A pipelined response that waits for the one before it has no connection yet, and is not told when that closes.
+  if (response.socket !== null) return;
+  // A client may have any number of these.
+  socket.setMaxListeners(0).on('close', over);
+  if (socket.destroyed) process.nextTick(over);
 }
 
 /**

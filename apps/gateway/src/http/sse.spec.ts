@@ -1,6 +1,6 @@
 import { createServer, request as httpRequest } from 'node:http';
 import type { ClientRequest, IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { EventStreams, KEEP_ALIVE_MS } from './sse.js';
 import type { FrameSource } from './sse.js';
@@ -148,6 +148,20 @@ describe('an event stream', () => {
     ready?.();
     await served;
     expect([feed.returns, feed.pulls, streams.size]).toEqual([1, 0, 0]);
+  });
+
+  it('returns its source when the client leaves while the stream waits behind another answer on its connection', async () => {
+    const feeds = [new Feed(), new Feed()];
+    let asked = 0;
+    handle = (request, response) => streams.serve(request, response, async () => feeds[asked++]!);
+    const { port } = server.address() as AddressInfo;
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(2));
+    await until(() => feeds.every(({ pulls }) => pulls === 1));
+    socket.destroy();
+    await until(() => feeds.every(({ returns }) => returns === 1));
+    await until(() => streams.size === 0);
+    expect(feeds.map(({ returns }) => returns)).toEqual([1, 1]);
   });
 
   it('can still fail with a status while it is being opened', async () => {

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { onOver } from './exchange.js';
 
 /** How often a silent stream shows that it lives. */
 export const KEEP_ALIVE_MS = 15_000;
@@ -69,18 +70,19 @@ class EventStream {
   private iterator: AsyncIterator<string | Uint8Array> | undefined;
   private isOver = false;
   private isEnding = false;
+  private isGone = false;
   private wake: (() => void) | undefined;
 
   constructor(private readonly response: ServerResponse) {
     // Attached before anything is awaited: a client that is gone by then is never announced again.
-    response.on('close', () => this.stop());
+    onOver(response, () => this.leave());
     response.on('drain', () => this.wake?.());
   }
 
   async run(source: FrameSource, isWanted: boolean): Promise<void> {
     const { response } = this;
     this.iterator = source[Symbol.asyncIterator]();
-    if (response.destroyed) return this.release();
+    if (this.isGone) return this.release();
     response.writeHead(200, HEADERS);
     // Headers go out at once, but with the first frame if that is there at once too.
     const soon = setImmediate(() => response.flushHeaders());
@@ -94,7 +96,7 @@ class EventStream {
     } finally {
       clearImmediate(soon);
       this.release();
-      if (!response.destroyed) response.end(this.isEnding ? RETRY : undefined);
+      if (!this.isGone && !response.destroyed) response.end(this.isEnding ? RETRY : undefined);
     }
   }
 
@@ -114,6 +116,11 @@ class EventStream {
       if (next.done === true || this.isOver) return;
       if (!this.response.write(next.value)) await new Promise<void>((resolve) => (this.wake = resolve));
     }
+  }
+
+  private leave(): void {
+    this.isGone = true;
+    this.stop();
   }
 
   private stop(): void {

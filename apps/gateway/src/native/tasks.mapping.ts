@@ -24,7 +24,9 @@ export function decodeFilter(query: ListTasksQuery): TaskFilter {
 function decodeTime(text: string | undefined, path: string): number | undefined {
   if (text === undefined) return undefined;
   const ms = Date.parse(text);
-  if (Number.isNaN(ms)) throw invalid([{ path, code: 'is_date', message: 'is no such time' }]);
+  // Years that take more or other than four digits are no times of the database either.
+  const year = new Date(ms).getUTCFullYear();
+  if (!(year >= 1 && year <= 9999)) throw invalid([{ path, code: 'is_date', message: 'is no such time' }]);
   return ms;
 }
 

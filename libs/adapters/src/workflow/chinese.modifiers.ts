@@ -4,32 +4,34 @@ import type { FieldType } from './site.plan.js';
 type Modify = (field: DraftField, ...groups: string[]) => void;
 const N = '(-?\\d+(?:\\.\\d+)?)';
 const UNIT = '(?:分|星|岁|歲|个|個|人|元|级|級|次|天|颗星|之间|之間|以内|以內)*';
-const TYPE_WORDS: Readonly<Record<string, FieldType>> = {
-  文本: 'text',
-  字符串: 'text',
-  多行文本: 'textarea',
-  长文本: 'textarea',
-  文本域: 'textarea',
-  数字: 'number',
-  整数: 'number',
-  数值: 'number',
-  金额: 'number',
-  日期: 'date',
-  时间: 'time',
-  日期时间: 'datetime-local',
-  邮箱: 'email',
-  网址: 'url',
-  链接: 'url',
-  电话: 'tel',
-  复选框: 'checkbox',
-  勾选框: 'checkbox',
-  勾选: 'checkbox',
-  布尔: 'checkbox',
-  开关: 'checkbox',
-  '是/否': 'checkbox',
-  是否: 'checkbox',
-  颜色: 'color',
-};
+const TYPE_WORDS: ReadonlyMap<string, FieldType> = new Map<string, FieldType>(
+  Object.entries({
+    文本: 'text',
+    字符串: 'text',
+    多行文本: 'textarea',
+    长文本: 'textarea',
+    文本域: 'textarea',
+    数字: 'number',
+    整数: 'number',
+    数值: 'number',
+    金额: 'number',
+    日期: 'date',
+    时间: 'time',
+    日期时间: 'datetime-local',
+    邮箱: 'email',
+    网址: 'url',
+    链接: 'url',
+    电话: 'tel',
+    复选框: 'checkbox',
+    勾选框: 'checkbox',
+    勾选: 'checkbox',
+    布尔: 'checkbox',
+    开关: 'checkbox',
+    '是/否': 'checkbox',
+    是否: 'checkbox',
+    颜色: 'color',
+  } satisfies Record<string, FieldType>),
+);
 
 /** A bracket that names the unit says that the field is a number. */
 const UNITS =
@@ -162,7 +164,7 @@ export function readChineseBracket(bracket: string, field: DraftField): void {
       if (lead.includes('多选')) field.multiple = true;
       return '';
     });
-  const type = TYPE_WORDS[text];
+  const type = TYPE_WORDS.get(text);
   if (type !== undefined) field.type = type;
   else if (UNITS.test(text)) {
     field.type ??= 'number';
@@ -183,7 +185,7 @@ function readParts(text: string, field: DraftField): void {
 
 /** The option that one part of a bracket is, if it says nothing else of the field. */
 function readPart(part: string, field: DraftField): string[] {
-  const type = TYPE_WORDS[part];
+  const type = TYPE_WORDS.get(part);
   if (type !== undefined) field.type = type;
   return type === undefined && takeChineseModifiers(part, field) === part ? [part] : [];
 }

@@ -16,7 +16,7 @@ export function readBracket(bracket: string, field: DraftField): void {
     .replaceAll(MARK.glue, ' ')
     .trim()
     .replace(/^(?:e\.?g\.?|for example|such as|like|i\.?e\.?)[,: ]+/i, '');
-  const type = TYPE_WORDS[text.toLowerCase()];
+  const type = TYPE_WORDS.get(text.toLowerCase());
   if (type !== undefined) field.type = type;
   else if (UNITS.test(text)) {
     field.type ??= 'number';
@@ -39,7 +39,7 @@ function readParts(text: string, field: DraftField): void {
 function readPart(part: string, field: DraftField): string[] {
   const named = CHOICE.exec(part);
   const word = named === null ? part : (named[1] ?? '');
-  const type = TYPE_WORDS[word.toLowerCase()];
+  const type = TYPE_WORDS.get(word.toLowerCase());
   if (type !== undefined) {
     field.type = type;
     return [];

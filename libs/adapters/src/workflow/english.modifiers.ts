@@ -2,7 +2,7 @@ import type { DraftField } from './request.draft.js';
 import { TYPE_WORDS } from './english.types.js';
 
 type Modify = (field: DraftField, ...groups: string[]) => void;
-const TYPE_PATTERN = Object.keys(TYPE_WORDS)
+const TYPE_PATTERN = [...TYPE_WORDS.keys()]
   .sort((a, b) => b.length - a.length)
   .join('|')
   .replaceAll('/', '\\/');
@@ -131,7 +131,7 @@ const MODIFIERS: readonly (readonly [RegExp, Modify])[] = [
       `\\b(?:as |of type |is |be |must be )(?:an? |the )?(?:valid )?(${TYPE_PATTERN})s?(?: format)?(?: field| input| box)?$`,
       'g',
     ),
-    (f, word) => void (f.type = TYPE_WORDS[word.toLowerCase()]),
+    (f, word) => void (f.type = TYPE_WORDS.get(word.toLowerCase())),
   ],
   [
     /\b(?:as |is |be )?an? (?:drop ?down|select(?:ion)?|choice)(?: list| menu| box)?$/g,

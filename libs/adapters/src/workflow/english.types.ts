@@ -1,7 +1,6 @@
 import type { FieldType } from './site.plan.js';
 
-/** What a request may call a field's type. */
-export const TYPE_WORDS: Readonly<Record<string, FieldType>> = {
+const WORDS: Readonly<Record<string, FieldType>> = {
   text: 'text',
   string: 'text',
   'single line': 'text',
@@ -39,3 +38,6 @@ export const TYPE_WORDS: Readonly<Record<string, FieldType>> = {
   'color picker': 'color',
   'date picker': 'date',
 };
+
+/** What a request may call a field's type. A map: the words looked up in it come from the request, `constructor` too. */
+export const TYPE_WORDS: ReadonlyMap<string, FieldType> = new Map(Object.entries(WORDS));

@@ -237,6 +237,12 @@ describe('planning a site by rule', () => {
     );
   });
 
+  it.each(Object.getOwnPropertyNames(Object.prototype))('takes %s for a word like any other', (word) => {
+    for (const request of [`a form with name (${word})`, `with ( ${word} ) can`, `包含姓名（${word}）的表单`]) {
+      expect(parsePlan(planSite(request))).not.toHaveProperty('problem');
+    }
+  });
+
   it('reads a long request in time that grows with its length only', () => {
     for (const piece of ['a, ', 'with name (', 'can add ', '1-2 ', 'priority low, ', 'a: ', '每个有', '（姓名']) {
       const started = performance.now();

@@ -20,6 +20,8 @@ export class PostgresListener {
   private readonly trouble: TroubleLog;
   private readonly pinging: NodeJS.Timeout;
   private client: pg.Client | undefined;
+  /** Gives `client` up for a new one. */
+  private leave: ((error: Error) => void) | undefined;
   private retry: NodeJS.Timeout | undefined;
   private failures = 0;
   private lost = false;
@@ -36,7 +38,11 @@ export class PostgresListener {
   async ping(): Promise<void> {
     await this.first;
     if (this.client === undefined) throw new Error('The bus listener is not connected.');
-    await this.client.query('select 1');
+    const { leave } = this;
+    await this.client.query('select 1').catch((error: Error) => {
+      leave?.(error);
+      throw error;
+    });
   }
 
   async close(): Promise<void> {
@@ -73,6 +79,7 @@ export class PostgresListener {
       return leave(error as Error);
     }
     this.client = client;
+    this.leave = leave;
     this.failures = 0;
     if (this.lost) this.options.onReconnect();
     this.lost = false;

@@ -34,9 +34,15 @@ interface RenewedRow {
 const port = parentPort!;
 const data = workerData as LeaseThreadData;
 const board = new LeaseBoard(data.memory);
-const database = new Database({ databaseUrl: data.databaseUrl, max: 1, name: `lease ${data.runtimeId}` });
-const log = new PgEventLog(database, database);
 const intervalMs = data.leaseMs / 3;
+const database = new Database({
+  databaseUrl: data.databaseUrl,
+  max: 1,
+  name: `lease ${data.runtimeId}`,
+  // A renewal that takes longer is late; another connection may still be in time.
+  statementMs: intervalMs,
+});
+const log = new PgEventLog(database, database);
 const closing = new AbortController();
 let beatenAtMs = performance.now();
 let seen = { ticks: board.ticks(), atMs: performance.now() };

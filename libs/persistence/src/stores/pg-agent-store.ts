@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { type AgentDeclaration, type AgentRecord, AgentStore, type BackendVersion, type RunPolicy } from '#lib/domain';
 import type { DataSource } from 'typeorm';
 import { AgentRow, AgentsFileRow, BackendVersionRow } from '../entities/agent.row.js';
+import { orUnavailable } from '../unavailable.js';
 
 /** Agents and backend versions in Postgres. */
 export class PgAgentStore extends AgentStore {
@@ -10,7 +11,7 @@ export class PgAgentStore extends AgentStore {
   }
 
   override async all(): Promise<readonly AgentRecord[]> {
-    const rows = await this.source.getRepository(AgentRow).find({ order: { id: 'ASC' } });
+    const rows = await orUnavailable(this.source.getRepository(AgentRow).find({ order: { id: 'ASC' } }));
     return rows.map((row) => ({
       ...(JSON.parse(row.declaration) as AgentDeclaration),
       version: row.version,
@@ -20,16 +21,18 @@ export class PgAgentStore extends AgentStore {
 
   /** One gateway at a time: of many that bring the same file, one applies it. An older file that comes back is new again. */
   override async applyFile(digest: string, agents: readonly AgentDeclaration[]): Promise<boolean> {
-    return this.source.transaction(async (manager) => {
-      await manager.query('select pg_advisory_xact_lock($1)', [LOCK_KEY]);
-      const [latest] = await manager.getRepository(AgentsFileRow).find({ order: { appliedAt: 'DESC' }, take: 1 });
-      if (latest?.digest === digest) return false;
-      await manager.query(APPLIED, [digest]);
-      const ids = agents.map((agent) => agent.id);
-      await manager.query('delete from agents where id <> all ($1)', [ids]);
-      await manager.query(UPSERT_AGENTS, [ids, agents.map((agent) => JSON.stringify(agent))]);
-      return true;
-    });
+    return orUnavailable(
+      this.source.transaction(async (manager) => {
+        await manager.query('select pg_advisory_xact_lock($1)', [LOCK_KEY]);
+        const [latest] = await manager.getRepository(AgentsFileRow).find({ order: { appliedAt: 'DESC' }, take: 1 });
+        if (latest?.digest === digest) return false;
+        await manager.query(APPLIED, [digest]);
+        const ids = agents.map((agent) => agent.id);
+        await manager.query('delete from agents where id <> all ($1)', [ids]);
+        await manager.query(UPSERT_AGENTS, [ids, agents.map((agent) => JSON.stringify(agent))]);
+        return true;
+      }),
+    );
   }
 
   override async backendVersion(backend: Omit<BackendVersion, 'id'>): Promise<BackendVersion> {
@@ -38,13 +41,15 @@ export class PgAgentStore extends AgentStore {
     const policy = JSON.stringify(backend.policy);
     const content = JSON.stringify([agentId, runner, pool, options, policy]);
     const id = `bv_${createHash('sha256').update(content).digest('hex').slice(0, 32)}`;
-    await this.source
-      .createQueryBuilder()
-      .insert()
-      .into(BackendVersionRow)
-      .values({ id, agentId, runner, pool, options, policy, createdAt: () => 'clock_timestamp()' })
-      .orIgnore()
-      .execute();
+    await orUnavailable(
+      this.source
+        .createQueryBuilder()
+        .insert()
+        .into(BackendVersionRow)
+        .values({ id, agentId, runner, pool, options, policy, createdAt: () => 'clock_timestamp()' })
+        .orIgnore()
+        .execute(),
+    );
     return { id, agentId, runner, pool, options: backend.options, policy: JSON.parse(policy) as RunPolicy };
   }
 }

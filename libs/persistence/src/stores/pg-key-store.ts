@@ -1,6 +1,7 @@
 import { type KeyRecord, KeyStore, type Scope } from '#lib/domain';
 import { type DataSource, IsNull, type Repository } from 'typeorm';
 import { ApiKeyRow } from '../entities/access.row.js';
+import { orUnavailable } from '../unavailable.js';
 
 /** API keys in Postgres. */
 export class PgKeyStore extends KeyStore {
@@ -9,39 +10,40 @@ export class PgKeyStore extends KeyStore {
   }
 
   override async find(id: string): Promise<KeyRecord | undefined> {
-    const row = await this.keys().findOneBy({ id });
+    const row = await orUnavailable(this.keys().findOneBy({ id }));
     return row ? decodeKey(row) : undefined;
   }
 
   override async list(): Promise<readonly KeyRecord[]> {
-    return (await this.keys().find({ order: { createdAt: 'ASC', id: 'ASC' } })).map(decodeKey);
+    return (await orUnavailable(this.keys().find({ order: { createdAt: 'ASC', id: 'ASC' } }))).map(decodeKey);
   }
 
   override async put(key: Omit<KeyRecord, 'createdAtMs' | 'revokedAtMs'>): Promise<void> {
     const { id, tenant, principal, expiresAtMs } = key;
-    await this.keys().upsert(
-      {
-        id,
-        tenant,
-        principal,
-        secretHash: Buffer.from(key.secretHash),
-        scopes: [...key.scopes],
-        expiresAt: expiresAtMs === null ? null : new Date(expiresAtMs),
-        createdAt: () => 'clock_timestamp()',
-        revokedAt: null,
-      },
-      ['id'],
+    await orUnavailable(
+      this.keys().upsert(
+        {
+          id,
+          tenant,
+          principal,
+          secretHash: Buffer.from(key.secretHash),
+          scopes: [...key.scopes],
+          expiresAt: expiresAtMs === null ? null : new Date(expiresAtMs),
+          createdAt: () => 'clock_timestamp()',
+          revokedAt: null,
+        },
+        ['id'],
+      ),
     );
   }
 
   override async any(): Promise<boolean> {
-    return this.keys().exists();
+    return orUnavailable(this.keys().exists());
   }
 
   override async revoke(id: string): Promise<boolean> {
-    const { affected } = await this.keys().update(
-      { id, revokedAt: IsNull() },
-      { revokedAt: () => 'clock_timestamp()' },
+    const { affected } = await orUnavailable(
+      this.keys().update({ id, revokedAt: IsNull() }, { revokedAt: () => 'clock_timestamp()' }),
     );
     return affected === 1;
   }

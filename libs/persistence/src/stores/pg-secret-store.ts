@@ -1,6 +1,7 @@
 import { SecretStore } from '#lib/domain';
 import type { DataSource } from 'typeorm';
 import { SecretRow } from '../entities/access.row.js';
+import { orUnavailable } from '../unavailable.js';
 
 /** Secrets the processes of an installation share, in Postgres. */
 export class PgSecretStore extends SecretStore {
@@ -8,7 +9,11 @@ export class PgSecretStore extends SecretStore {
     super();
   }
 
-  override async getOrCreate(name: string, make: () => Uint8Array): Promise<Uint8Array> {
+  override getOrCreate(name: string, make: () => Uint8Array): Promise<Uint8Array> {
+    return orUnavailable(this.findOrStore(name, make));
+  }
+
+  private async findOrStore(name: string, make: () => Uint8Array): Promise<Uint8Array> {
     const secrets = this.source.getRepository(SecretRow);
     const found = await secrets.findOneBy({ name });
     if (found) return found.value;

@@ -60,7 +60,7 @@ export class PgTaskStore extends TaskStore {
   }
 
   override async steps(taskKey: TaskKey, page: PageRequest): Promise<Page<StepProjection>> {
-    const after = decodeCursor(page, /^\d{1,10} .*$/s)?.split(/ (.*)/s, 2) ?? ['0', ''];
+    const after = decodeCursor(page, /^\d{1,9} [^\0]*$/)?.split(/ (.*)/s, 2) ?? ['0', ''];
     const rows = await this.database.query<StepRow>(STEPS, [taskKey, after[0], after[1], page.limit + 1]);
     const { items, nextCursor } = cut(rows, page, (row) => `${row.first_seq} ${row.step_id}`);
     return { items: items.map(decodeStep), nextCursor };
