@@ -34,6 +34,7 @@ export function createClaim(change: Partial<Claim> = {}): Claim {
     context: '{}',
     checkpoint: null,
     answer: null,
+    asked: [],
     steps: [],
     reason: 'submitted',
     attempt: 1,

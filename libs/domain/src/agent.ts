@@ -1,4 +1,5 @@
 import type { Detail } from './event-table.js';
+import type { ToolPolicy } from './tool-policy.js';
 
 /** Parts a task's input may have besides plain text. */
 export const INPUT_MODES = ['text', 'data', 'file', 'image', 'audio', 'video'] as const;
@@ -39,6 +40,8 @@ export interface AgentPolicy {
   readonly graceSeconds: number;
   readonly stallSeconds: number;
   readonly budgets: Budgets;
+  /** Absent: every declared tool is allowed. */
+  readonly tools?: ToolPolicy;
 }
 
 /** Bounds of one run; absent means unbounded. */

@@ -74,7 +74,7 @@ export type { LogFields } from './ports/logger.js';
 export { RunConsumer, RunQueue } from './ports/run-queue.js';
 export type { ConsumeOptions } from './ports/run-queue.js';
 export { RunStore } from './ports/run-store.js';
-export type { RunJob, ClaimRequest, Claim, RunPolicy, LostRun, DueTask } from './ports/run-store.js';
+export type { RunJob, ClaimRequest, AskedCall, Claim, RunPolicy, LostRun, DueTask } from './ports/run-store.js';
 export { SecretStore } from './ports/secret-store.js';
 export { TaskStore } from './ports/task-store.js';
 export type {
@@ -99,5 +99,7 @@ export { TASK_STATES, statusOf, isTerminal, STEP_STATES } from './state.js';
 export type { TaskState, TaskStatus, StepState } from './state.js';
 export { runtimeChannel, encodeRunSignal, decodeRunSignal } from './signals.js';
 export type { RunSignal } from './signals.js';
+export { EVERY_TOOL, TOOL_VERDICTS, ToolError, unknownTools, verdictOn } from './tool-policy.js';
+export type { ToolErrorCode, ToolPolicy, ToolVerdict } from './tool-policy.js';
 export { TransitionError, statesBefore, transition, isStepEvent, stepTransition } from './transition.js';
 export type { StepEventType } from './transition.js';

@@ -141,6 +141,9 @@ const FOLDS: Folds = {
   'tool.failed': (patch) => {
     patch.waitingOn = null;
   },
+  'tool.denied': (patch) => {
+    patch.waitingOn = null;
+  },
   'artifact.created': (patch, { artifact }) => {
     patch.artifacts.push(artifact);
   },

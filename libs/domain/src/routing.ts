@@ -120,14 +120,23 @@ export function chooseBackend({ backends }: Route, point: number): BackendChoice
 
 /** What a run on this backend needs to know, frozen at submission. */
 export function backendOf({ agent, route }: Routed, choice: BackendChoice): Omit<BackendVersion, 'id'> {
-  const { onLost, maxRuns, retries, graceSeconds, stallSeconds, budgets } = agent.policy;
+  const { onLost, maxRuns, retries, graceSeconds, stallSeconds, budgets, tools: toolPolicy } = agent.policy;
   const tools = route.tools ? agent.tools.filter((tool) => route.tools?.includes(tool)) : agent.tools;
   return {
     agentId: agent.id,
     runner: choice.runner,
     pool: choice.pool ?? choice.runner,
     options: choice.options,
-    policy: { onLost, maxRuns, retries, graceSeconds, stallSeconds, budgets, tools },
+    policy: {
+      onLost,
+      maxRuns,
+      retries,
+      graceSeconds,
+      stallSeconds,
+      budgets,
+      tools,
+      ...(toolPolicy ? { toolPolicy } : {}),
+    },
   };
 }
 

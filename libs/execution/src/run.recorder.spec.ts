@@ -5,6 +5,7 @@ import { MemoryBlobStore } from '../../../test/support/memory-blob-store.js';
 import { MemoryEventBus } from '../../../test/support/memory-event-bus.js';
 import { MemoryEventLog } from '../../../test/support/memory-event-log.js';
 import { SilentLogger } from '../../../test/support/silent-logger.js';
+import { until } from '../../../test/support/until.js';
 import { digestCall } from './confirmations.js';
 import { EventWriter } from './event.writer.js';
 import { RunRecorder } from './run.recorder.js';
@@ -167,17 +168,34 @@ describe('events of a run', () => {
 describe('a tool call', () => {
   it('may go out once its invocation is stored', async () => {
     const { claim, recorder } = record();
-    const isStored = recorder.tools.isStored('c1');
+    const isStored = recorder.isAnnounced('c1');
     void recorder.event({ type: 'tool.invoked', payload: { tool_call_id: 'c1', tool_name: 't', arguments: {} } });
     await expect(isStored).resolves.toBe(true);
     expect(log.types(claim.taskKey)).toEqual(['tool.invoked']);
+  });
+
+  it('may go out only once the checkpoint that knows of it is stored too', async () => {
+    const { claim, recorder } = record();
+    void recorder.event({ type: 'tool.invoked', payload: { tool_call_id: 'c1', tool_name: 't' } });
+    await until(() => log.types(claim.taskKey).length === 1);
+    let open: () => void = () => undefined;
+    log.gate = new Promise((resolve) => (open = resolve));
+    recorder.checkpoint({ called: 'c1' });
+    let isAnnounced = false;
+    const announced = recorder.isAnnounced('c1').then((answer) => (isAnnounced = answer));
+    await new Promise(setImmediate);
+    expect(isAnnounced).toBe(false);
+    open();
+    await announced;
+    expect(isAnnounced).toBe(true);
+    expect(log.tasks.get(claim.taskKey)).toMatchObject({ checkpoint: '{"called":"c1"}' });
   });
 
   it('may not go out when the run was fenced off', async () => {
     const { claim, recorder } = record();
     log.tasks.get(claim.taskKey)!.runOpen = false;
     void recorder.event({ type: 'tool.invoked', payload: { tool_call_id: 'c1', tool_name: 't', arguments: {} } });
-    await expect(recorder.tools.isStored('c1')).resolves.toBe(false);
+    await expect(recorder.isAnnounced('c1')).resolves.toBe(false);
     expect(failed).toEqual([{ kind: 'fenced' }]);
   });
 });

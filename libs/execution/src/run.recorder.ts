@@ -38,7 +38,8 @@ export interface RecorderListener {
 
 /** Turns what one run does into appends. Calls must not overlap: a runner's items come one after the other. */
 export class RunRecorder {
-  readonly tools = new ToolInvocations();
+  private readonly invocations = new ToolInvocations();
+  private saved: Promise<boolean> = Promise.resolve(true);
   private readonly cursor: RunCursor;
   private readonly steps: RunSteps;
   private readonly keeper: ArtifactKeeper;
@@ -86,7 +87,24 @@ export class RunRecorder {
     const json = JSON.stringify(data) as string | undefined;
     if (json === undefined) throw new ProtocolError('A checkpoint is no JSON.');
     if (Buffer.byteLength(json) > CHECKPOINT_MAX_BYTES) throw new ProtocolError('A checkpoint is over 4 MiB.');
-    this.enqueue({ events: [], checkpoint: json });
+    let tell: (isSaved: boolean) => void = () => undefined;
+    this.saved = new Promise((resolve) => (tell = resolve));
+    this.enqueue({
+      events: [],
+      checkpoint: json,
+      settle: (outcome) => {
+        this.settled(outcome);
+        tell(outcome.kind === 'stored');
+      },
+    });
+  }
+
+  /**
+   * Resolves with true once a call may go out into the world: its `tool.invoked` is stored, and so is the newest
+   * checkpoint, or a later run would not know of the call and make it again. With false when that will never be.
+   */
+  async isAnnounced(toolCallId: string): Promise<boolean> {
+    return (await this.invocations.isStored(toolCallId)) && (await this.saved);
   }
 
   /** @throws ProtocolError when it has no proper name. */
@@ -134,7 +152,7 @@ export class RunRecorder {
 
   private write(body: EventBody, events: EventDraft[]): void {
     if (body.type !== 'tool.invoked') return this.enqueue({ events });
-    const invocation = this.tools.stored(body.payload.tool_call_id);
+    const invocation = this.invocations.stored(body.payload.tool_call_id);
     this.enqueue({
       events,
       settle: (outcome) => {

@@ -1,4 +1,4 @@
-import { DETAILS, INPUT_MODES } from '#lib/domain';
+import { DETAILS, INPUT_MODES, TOOL_VERDICTS, type ToolPolicy } from '#lib/domain';
 
 /** Longest wait between two attempts, and longest grace, in seconds: a day. */
 const DAY = 86_400;
@@ -29,6 +29,7 @@ const POLICY = object({
     tokens: { type: 'integer', minimum: 1 },
     wall_seconds: { type: 'integer', minimum: 1 },
   }),
+  tools: { type: 'object', additionalProperties: { enum: TOOL_VERDICTS } },
 });
 
 const ROUTE = object(
@@ -126,4 +127,5 @@ export interface PolicySource {
     readonly tokens?: number;
     readonly wall_seconds?: number;
   };
+  readonly tools?: ToolPolicy;
 }

@@ -34,11 +34,16 @@ describe('the agents file', () => {
   });
 
   it('keeps conditions, tools, pools and bounds', () => {
-    const more = `tools: [x, y], policy: { budgets: { tokens: 5 }, retries: { attempts: 1 } },
+    const more = `tools: [x, y], policy: { budgets: { tokens: 5 }, retries: { attempts: 1 }, tools: { x: confirm, '*': deny } },
       routes: [{ when: { type: t, context.k: [1] }, tools: [x], backends: [{ runner: workflow, weight: 3, pool: gpu }] }]`;
     expect(parse(one(more))).toMatchObject([
       {
-        policy: { ...DEFAULT_POLICY, budgets: { tokens: 5 }, retries: { ...DEFAULT_POLICY.retries, attempts: 1 } },
+        policy: {
+          ...DEFAULT_POLICY,
+          budgets: { tokens: 5 },
+          retries: { ...DEFAULT_POLICY.retries, attempts: 1 },
+          tools: { x: 'confirm', '*': 'deny' },
+        },
         routes: [
           {
             when: { type: 't', 'context.k': [1] },
@@ -58,6 +63,14 @@ describe('the agents file', () => {
     ['agents: [{ id: a, description: d }]', '/agents/0/routes is missing'],
     [one(`${ROUTES}, polcy: {}`), '/agents/0/polcy is not a known field'],
     [one(`${ROUTES}, policy: { on_lost: ignore }`), '/agents/0/policy/on_lost must be one of resume, restart, fail'],
+    [
+      one(`${ROUTES}, tools: [x], policy: { tools: { x: maybe } }`),
+      '/agents/0/policy/tools/x must be one of allow, confirm, deny',
+    ],
+    [
+      one(`${ROUTES}, tools: [x], policy: { tools: { y: deny } }`),
+      "/agents/0/policy/tools/y is none of the agent's tools",
+    ],
     [
       one(`${ROUTES}, input_modes: [smell]`),
       '/agents/0/input_modes/0 must be one of text, data, file, image, audio, video',

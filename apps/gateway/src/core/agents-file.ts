@@ -4,7 +4,9 @@ import {
   type BackendChoice,
   clashesOf,
   DEFAULT_POLICY,
+  pointerTo,
   type Route,
+  unknownTools,
 } from '#lib/domain';
 import { parse } from 'yaml';
 import { AGENTS_FILE, type AgentSource, type PolicySource, type RouteSource } from './agent.schema.js';
@@ -53,6 +55,9 @@ function faultsOf(agent: AgentDeclaration, index: number, runners: readonly Runn
   const faults: string[] = [];
   const at = `/agents/${index}`;
   if (agent.inputSchema && !compiled(agent.inputSchema)) faults.push(`${at}/input_schema is no JSON Schema`);
+  for (const name of unknownTools(agent.policy.tools ?? {}, agent.tools)) {
+    faults.push(`${at}/policy/tools${pointerTo(name)} is none of the agent's tools`);
+  }
   agent.routes.forEach((route, routeIndex) =>
     route.backends.forEach((backend, backendIndex) => {
       const path = `${at}/routes/${routeIndex}/backends/${backendIndex}`;
@@ -131,5 +136,6 @@ function decodePolicy(source: PolicySource): AgentPolicy {
         wallSeconds: budgets.wall_seconds,
       }).filter(([, bound]) => bound !== undefined),
     ),
+    ...(source.tools ? { tools: source.tools } : {}),
   };
 }

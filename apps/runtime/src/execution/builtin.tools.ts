@@ -1,42 +1,25 @@
-import { type ToolClient, type ToolDescription, ToolError } from '#lib/adapters/contract';
+import type { ToolClient } from '#lib/adapters/contract';
 import type { Claim } from '#lib/domain';
-import { BUILTIN_TOOLS, type BuiltinTool } from '#lib/tools';
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { ToolGateway } from '#lib/tools';
+import { Approvals } from './approvals.js';
 
-const checks = new Map<string, ValidateFunction>();
-
-function checkOf({ name, parameters }: BuiltinTool): ValidateFunction {
-  const known = checks.get(name);
-  if (known) return known;
-  const check = new Ajv2020({ strict: false, logger: false }).compile(parameters);
-  checks.set(name, check);
-  return check;
-}
-
-/** The built-in tools an agent's declaration names; every other tool is denied. */
+/** The built-in tools a run may call; the tool gateway denies every other. */
 export function builtinTools(claim: Claim, signal: AbortSignal): ToolClient {
-  const tools = claim.policy.tools.flatMap((name) => BUILTIN_TOOLS.get(name) ?? []);
-  return {
-    list: tools.map(describe),
-    call: async (name, args) => {
-      const tool = tools.find((known) => known.name === name);
-      if (!tool) throw new ToolError('denied', `The agent has no tool ${name.slice(0, 64)}.`);
-      const check = checkOf(tool);
-      if (!check(args)) {
-        const [fault] = check.errors ?? [];
-        throw new ToolError('invalid_arguments', `${fault?.instancePath || 'The arguments'} ${fault?.message ?? ''}.`);
-      }
-      try {
-        const input = JSON.parse(claim.input) as unknown;
-        return await tool.execute(args as Readonly<Record<string, unknown>>, { input, signal });
-      } catch (cause) {
-        signal.throwIfAborted();
-        throw new ToolError('failed', (cause as Error).message, { cause });
-      }
+  const approvals = new Approvals(claim);
+  let input: { readonly value: unknown } | undefined;
+  return new ToolGateway(
+    {
+      allowed: claim.policy.tools,
+      takeApproval: (toolName, args) => approvals.take(toolName, args),
+      ...(claim.policy.toolPolicy ? { policy: claim.policy.toolPolicy } : {}),
     },
-  };
-}
-
-function describe({ name, description, parameters, idempotent }: BuiltinTool): ToolDescription {
-  return { name, description, parameters, idempotent };
+    {
+      signal,
+      // A large input is parsed only for those who look at it.
+      get input() {
+        input ??= { value: JSON.parse(claim.input) as unknown };
+        return input.value;
+      },
+    },
+  );
 }

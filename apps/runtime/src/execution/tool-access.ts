@@ -8,8 +8,8 @@ import type { LiveRuns } from './live-runs.js';
 export type ToolSource = (claim: Claim, signal: AbortSignal) => ToolClient;
 
 /**
- * Holds a call back until its `tool.invoked` is in the log and the run is known to be live: fencing protects the log,
- * not the world.
+ * Holds a call back until its `tool.invoked` is in the log, with the checkpoint that knows of it, and the run is known to
+ * be live: fencing protects the log, not the world.
  */
 export function guardTools(
   client: ToolClient,
@@ -19,12 +19,15 @@ export function guardTools(
   return {
     list: client.list,
     async call(name, args, toolCallId) {
-      const isStored = await Promise.race([recorder.tools.isStored(toolCallId), aborted(run.signal)]);
+      const isStored = await Promise.race([recorder.isAnnounced(toolCallId), aborted(run.signal)]);
       if (!isStored || !live.isSafe(run)) throw over();
       try {
         return await client.call(name, args, toolCallId);
       } catch (error) {
-        if (isDenial(error)) recorder.deny({ tool_call_id: toolCallId, tool_name: name, reason: error.message });
+        if (isDenial(error)) {
+          recorder.deny({ tool_call_id: toolCallId, tool_name: name, reason: error.message });
+          run.waitingOn = undefined;
+        }
         throw error;
       }
     },

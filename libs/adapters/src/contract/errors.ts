@@ -35,16 +35,3 @@ export function isAdapterError(error: unknown): error is AdapterError {
 export class BudgetError extends Error {
   override readonly name = 'BudgetError';
 }
-
-/** A tool call that did not work, for the model to read. `code` is stable: `denied`, `invalid_arguments`, `failed`, `timeout`. */
-export class ToolError extends Error {
-  override readonly name = 'ToolError';
-
-  constructor(
-    readonly code: 'denied' | 'invalid_arguments' | 'failed' | 'timeout',
-    message: string,
-    details: { readonly cause?: unknown } = {},
-  ) {
-    super(message, details);
-  }
-}

@@ -10,5 +10,6 @@ export type {
 } from './runner.js';
 export type { RunnerCapabilities, RunnerDescriptor } from './descriptor.js';
 export type { AdapterEnvironment, AdapterFactory, ModelEndpoint, RegisteredAdapter } from './environment.js';
-export { AdapterError, BudgetError, isAdapterError, ToolError } from './errors.js';
+export { AdapterError, BudgetError, isAdapterError } from './errors.js';
+export { ToolError } from '#lib/domain';
 export type { AdapterErrorDetails, AdapterErrorKind, Effects } from './errors.js';

@@ -50,6 +50,8 @@ export interface ToolDescription {
   readonly description: string;
   readonly parameters: Readonly<Record<string, unknown>>;
   readonly idempotent: boolean;
+  /** `confirm`: a call is to be approved by somebody before it is made. Absent: `allow`. */
+  readonly policy?: 'allow' | 'confirm';
 }
 
 /** The tools this run may use. The client checks arguments and permissions; the adapter emits the events. */

@@ -3,6 +3,7 @@ import type { Detail } from '../event-table.js';
 import type { StoredEvent } from '../envelope.js';
 import type { StepProjection } from '../projection.js';
 import type { EventId, TaskId, TaskKey } from '../ids.js';
+import type { ToolPolicy } from '../tool-policy.js';
 import type { DispatchReason } from './event-log.js';
 
 /** A wish to start run `runNo` of a task. */
@@ -19,6 +20,13 @@ export interface RunJob {
 export interface ClaimRequest {
   readonly job: RunJob;
   readonly eventId: EventId;
+}
+
+/** A tool call somebody was asked to approve; `digest` names the tool and its arguments. */
+export interface AskedCall {
+  readonly toolCallId: string;
+  readonly toolName: string | null;
+  readonly digest: string;
 }
 
 /** A run that was won: everything the executor needs, read in the statement that claimed it. */
@@ -45,6 +53,8 @@ export interface Claim {
   readonly checkpoint: string | null;
   /** JSON text of the answer this run follows. */
   readonly answer: string | null;
+  /** The tool calls that answer was about, as they were shown. */
+  readonly asked: readonly AskedCall[];
   /** Every step of earlier runs, as it stands after the claim. */
   readonly steps: readonly StepProjection[];
   readonly reason: DispatchReason;
@@ -64,6 +74,8 @@ export interface RunPolicy {
   readonly stallSeconds: number;
   readonly budgets: Budgets;
   readonly tools: readonly string[];
+  /** Absent: every tool of the list is allowed. */
+  readonly toolPolicy?: ToolPolicy;
 }
 
 /** A run whose lease ran out. */

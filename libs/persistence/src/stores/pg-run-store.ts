@@ -134,6 +134,12 @@ interface DueRow {
   readonly runtime_id: string | null;
 }
 
+interface AskedRow {
+  readonly tool_call_id: string;
+  readonly tool_name: string | null;
+  readonly digest: string;
+}
+
 interface ClaimRow {
   readonly task_key: TaskKey;
   readonly run_no: number;
@@ -161,6 +167,7 @@ interface ClaimRow {
   readonly policy: string;
   readonly checkpoint: string | null;
   readonly answer: string | null;
+  readonly asked: readonly AskedRow[] | null;
   readonly steps: readonly StepRow[] | null;
 }
 
@@ -185,6 +192,11 @@ function decodeClaim(row: ClaimRow): Claim {
     context: row.context,
     checkpoint: row.checkpoint,
     answer: row.answer,
+    asked: (row.asked ?? []).map(({ tool_call_id, tool_name, digest }) => ({
+      toolCallId: tool_call_id,
+      toolName: tool_name,
+      digest,
+    })),
     // The statement reads the rows as they were before it closed those of a lost run.
     steps: (row.steps ?? [])
       .map(decodeStep)
