@@ -8,10 +8,17 @@ export function median(values) {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-function cpuSnapshot(side) {
+/** CPU time used so far by a side's processes and by the bench, in µs. */
+export function cpuSnapshot(side) {
   const own = process.cpuUsage();
   const used = Object.entries(side.processes).map(([name, pid]) => [name, cpuUs(pid)]);
   return { ...Object.fromEntries(used), client: own.user + own.system };
+}
+
+/** What was used since that snapshot, for each of `count` things. */
+export function cpuPer(side, before, count) {
+  const after = cpuSnapshot(side);
+  return Object.fromEntries(Object.keys(before).map((name) => [name, (after[name] - before[name]) / count]));
 }
 
 /** Keeps `clients` tasks going for `windowMs` and lets the last ones finish; rates count the time until then. */
@@ -28,10 +35,8 @@ export async function throughput(side, { kind, clients, windowMs }) {
   };
   await Promise.all(Array.from({ length: clients }, client));
   const seconds = (performance.now() - startedMs) / 1000;
-  const after = cpuSnapshot(side);
   const each = kind === 'burst' ? events : tasks;
-  const cpu = Object.keys(before).map((name) => [name, (after[name] - before[name]) / each]);
-  return { rate: each / seconds, tasks, events, seconds, cpuUs: Object.fromEntries(cpu) };
+  return { rate: each / seconds, tasks, events, seconds, cpuUs: cpuPer(side, before, each) };
 }
 
 /** Median ms from submit to the event that tells of the start, one task at a time on an idle system. */

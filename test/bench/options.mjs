@@ -1,6 +1,6 @@
 import { UserError } from '../../scripts/terminal.mjs';
 
-export const METRICS = ['M1', 'M2', 'M2b', 'M3', 'M4', 'M1p'];
+export const METRICS = ['M1', 'M2', 'M2b', 'M3', 'M4', 'M6', 'M6m', 'M7', 'M8', 'M1p'];
 
 export const USAGE = `npm run bench -- [options]
   --only M1,M3    measure these (${METRICS.join(', ')}; M1p is M1 with Postgres as queue and bus)
@@ -41,6 +41,8 @@ export function parseOptions(args) {
     else if (['--quick', '--floor', '--json', '--profile', '--help'].includes(name)) options[name.slice(2)] = true;
     else throw new UserError(`Unknown option ${name}\n${USAGE}`);
   }
-  const windowMs = options.quick ? 1_500 : 4_000;
-  return { ...options, rounds: options.rounds ?? (options.quick ? 2 : 5), windowMs, probes: options.quick ? 20 : 60 };
+  const size = options.quick
+    ? { windowMs: 1_500, probes: 20, fanOutEvents: 200, replays: 3 }
+    : { windowMs: 4_000, probes: 60, fanOutEvents: 1_000, replays: 9 };
+  return { ...options, ...size, rounds: options.rounds ?? (options.quick ? 2 : 5) };
 }

@@ -1,6 +1,6 @@
 // Child processes of the bench and the CPU time they used.
 import { fork, spawn } from 'node:child_process';
-import { openSync, readdirSync, readFileSync } from 'node:fs';
+import { openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 
 const TICK_US = 10_000;
@@ -16,13 +16,13 @@ function logTo(dir, name) {
   return openSync(path.join(dir, `${name}.log`), 'w');
 }
 
-/** Starts a process that tells through its channel when it is ready; answers its pid and that message. */
-export function startChild(dir, { name, file, args = [], env = {}, cwd }) {
+/** Starts a process that tells through its channel when it is ready; answers its pid, that message, and how to send it one. */
+export function startChild(dir, { name, file, args = [], nodeArgs = [], env = {}, cwd }) {
   const log = logTo(dir, name);
   const stdio = ['ignore', log, log, 'ipc'];
-  const child = remember(fork(file, args, { cwd, env: { ...process.env, ...env }, stdio, execArgv: [] }));
+  const child = remember(fork(file, args, { cwd, env: { ...process.env, ...env }, stdio, execArgv: nodeArgs }));
   return new Promise((resolve, reject) => {
-    child.once('message', (message) => resolve({ pid: child.pid, ...message }));
+    child.once('message', (message) => resolve({ pid: child.pid, send: (order) => child.send(order), ...message }));
     child.once('exit', (code) => reject(new Error(`${name} ended with ${code}: see ${dir}/${name}.log`)));
   });
 }
@@ -38,6 +38,29 @@ export function startProgram(dir, { name, file, nodeArgs = [], env = {}, cwd }) 
   });
   ended.catch(() => undefined);
   return { pid: child.pid, ended };
+}
+
+/** What a process is started with so that `heapBytes` can ask it. */
+export function memoryProbe(dir, name) {
+  const memoryFile = path.join(dir, `${name}.memory`);
+  const nodeArgs = ['--expose-gc', `--import=${path.join(import.meta.dirname, 'memory-probe.mjs')}`];
+  return { memoryFile, nodeArgs, env: { BENCH_MEMORY_FILE: memoryFile } };
+}
+
+/** What the heap of a process holds after a collection, buffers included. */
+export async function heapBytes(pid, { memoryFile }) {
+  rmSync(memoryFile, { force: true });
+  process.kill(pid, 'SIGUSR2');
+  const deadlineMs = performance.now() + 10_000;
+  while (performance.now() < deadlineMs) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    try {
+      return Number(readFileSync(memoryFile, 'utf8'));
+    } catch (error) {
+      if (error.code !== 'ENOENT') throw error;
+    }
+  }
+  throw new Error(`process ${pid} does not tell its memory`);
 }
 
 export async function stopChildren() {

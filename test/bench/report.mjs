@@ -42,6 +42,34 @@ const FIGURES = {
     least: true,
     goals: [0.5, 0.7],
   },
+  M6: {
+    title: 'deliveries/s to 1,000 streams over a bare SSE server',
+    of: ['product.fanout', 'bare.fanout'],
+    value: rate,
+    least: true,
+    goals: [0.5, 0.8],
+  },
+  M6m: {
+    title: 'bytes of heap per idle stream over the same',
+    of: ['product.fanout', 'bare.fanout'],
+    value: (sample) => sample?.streamBytes,
+    least: false,
+    goals: [2, 1.6],
+  },
+  M7: {
+    title: 'replayed events/s over a raw select of the rows',
+    of: ['product.replay', 'rows.replay'],
+    value: rate,
+    least: true,
+    goals: [0.4, 0.6],
+  },
+  M8: {
+    title: 'ms from SIGKILL to the next run over the lease',
+    of: ['product.loss', 'lease.loss'],
+    value: latency,
+    least: false,
+    goals: [1.5, 1.2],
+  },
   M1p: {
     title: 'tasks/s over the floor, Postgres alone',
     of: ['product_postgres.load', 'floor_postgres.load'],
@@ -50,6 +78,9 @@ const FIGURES = {
     goals: [],
   },
 };
+
+/** What the CPU of a sample is counted for. */
+const EACH = { load: 'task', burst: 'event', fanout: 'event to all' };
 
 function figure(id, rounds) {
   const { title, of, value, least, goals } = FIGURES[id];
@@ -116,12 +147,7 @@ export function render({ metrics, cpu_us_each: cpu, voids }) {
   const columns = [...new Set(Object.values(cpu).flatMap(Object.keys))];
   const cpuRows = Object.entries(cpu).map(([key, used]) => {
     const total = Object.values(used).reduce((sum, us) => sum + us, 0);
-    return [
-      key,
-      key.endsWith('burst') ? 'event' : 'task',
-      ...columns.map((name) => String(used[name] ?? '-')),
-      String(total),
-    ];
+    return [key, EACH[key.split('.')[1]], ...columns.map((name) => String(used[name] ?? '-')), String(total)];
   });
   const lines = [...align([head, ...rows])];
   if (cpuRows.length > 0) lines.push('', 'CPU, µs each:', ...align([['', 'per', ...columns, 'sum'], ...cpuRows]));

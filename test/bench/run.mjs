@@ -3,10 +3,14 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { fail, say, stage, UserError } from '../../scripts/terminal.mjs';
 import { startPostgres, startRedis, stopServices } from '../support/services.mjs';
+import { fanOut } from './fanout.mjs';
+import { loss } from './loss.mjs';
 import { startLatency, throughput } from './measure.mjs';
 import { parseOptions, USAGE } from './options.mjs';
 import { stopChildren } from './processes.mjs';
 import { render, summarise } from './report.mjs';
+import { replay } from './replay.mjs';
+import { startBare } from './sides/bare.mjs';
 import { startFloor } from './sides/floor.mjs';
 import { installPeers, startA2a, startLanggraph } from './sides/peers.mjs';
 import { startProduct } from './sides/product.mjs';
@@ -46,27 +50,40 @@ async function startSides({ metrics, profile, floor: withoutProduct }, services,
   const sides = {};
   if (wants('M1', 'M3', 'M4')) sides.floor = await startFloor(services, dir, services.redis);
   if (wants('M1p')) sides.floor_postgres = await startFloor(services, dir);
+  if (wants('M6', 'M6m')) sides.bare = await startBare(dir);
   if (wants('M2', 'M2b')) Object.assign(sides, await startPeers(metrics, voids));
   if (withoutProduct) return sides;
-  if (wants('M1', 'M2', 'M2b', 'M3', 'M4'))
+  if ([...metrics].some((id) => id !== 'M1p'))
     sides.product = await startProduct(services, dir, { redis: services.redis, profile });
   if (wants('M1p')) sides.product_postgres = await startProduct(services, dir, { profile });
   return sides;
 }
 
-/** What a round measures, as [sample name, measurement]. */
-function plan({ metrics, windowMs, probes }, sides) {
-  const load = (side) => throughput(side, { kind: 'task', clients: CLIENTS, windowMs });
-  const burst = (side) => throughput(side, { kind: 'burst', clients: BURST_CLIENTS, windowMs });
-  const idle = (side) => startLatency(side, { probes });
-  const steps = [];
-  for (const [name, side] of Object.entries(sides)) {
-    const main = name === 'floor' || name === 'product';
-    const needed = name === 'floor' ? ['M1'] : ['M1', 'M2', 'M2b'];
-    if (!main || needed.some((id) => metrics.has(id))) steps.push([`${name}.load`, () => load(side)]);
-    if (main && metrics.has('M3')) steps.push([`${name}.idle`, () => idle(side)]);
-    if (main && metrics.has('M4')) steps.push([`${name}.burst`, () => burst(side)]);
-  }
+/** What of one side a round measures, as [sample name, measurement, by which metrics it is wanted]. */
+function stepsOf([name, side], { windowMs, probes, fanOutEvents }) {
+  const load = () => throughput(side, { kind: 'task', clients: CLIENTS, windowMs });
+  if (name === 'bare') return [['bare.fanout', () => fanOut(side, { events: fanOutEvents }), ['M6', 'M6m']]];
+  if (name !== 'floor' && name !== 'product') return [[`${name}.load`, load]];
+  const both = [
+    [`${name}.load`, load, name === 'floor' ? ['M1'] : ['M1', 'M2', 'M2b']],
+    [`${name}.idle`, () => startLatency(side, { probes }), ['M3']],
+    [`${name}.burst`, () => throughput(side, { kind: 'burst', clients: BURST_CLIENTS, windowMs }), ['M4']],
+  ];
+  if (name === 'floor') return both;
+  return [...both, ['product.fanout', () => fanOut(side, { events: fanOutEvents }), ['M6', 'M6m']]];
+}
+
+/** What a round measures, as [name, function that answers samples by name]. */
+function plan(options, sides) {
+  const isWanted = (ids) => ids === undefined || ids.some((id) => options.metrics.has(id));
+  const steps = Object.entries(sides)
+    .flatMap((side) => stepsOf(side, options))
+    .filter(([, , ids]) => isWanted(ids))
+    .map(([name, measure]) => [name, async () => ({ [name]: await measure() })]);
+  const { product } = sides;
+  // These two bring what they are compared with.
+  if (product && isWanted(['M7'])) steps.push(['replay', () => replay(product, options)]);
+  if (product && isWanted(['M8'])) steps.push(['loss', () => loss(product)]);
   return steps;
 }
 
@@ -74,7 +91,7 @@ async function runRound(steps, voids) {
   const samples = {};
   for (const [name, measure] of steps) {
     try {
-      samples[name] = await measure();
+      Object.assign(samples, await measure());
     } catch (error) {
       if (error.name !== 'VoidRound') throw error;
       voids.push(`${name}: ${error.message}`);
@@ -89,7 +106,7 @@ async function bench(options) {
   const [rounds, voids] = [[], []];
   const sides = await stage('servers and workers', () => startSides(options, services, voids));
   const steps = plan(options, sides);
-  const warm = plan({ ...options, windowMs: options.windowMs / 2, probes: 10 }, sides);
+  const warm = plan({ ...options, windowMs: options.windowMs / 2, probes: 10, fanOutEvents: 100, replays: 1 }, sides);
   await stage('warm-up', () => runRound(warm, []));
   for (let round = 1; round <= options.rounds; round += 1) {
     // Each second round goes the other way, so that a drift of the machine favours nobody.

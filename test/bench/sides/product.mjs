@@ -5,12 +5,17 @@ import path from 'node:path';
 import { build } from '../../../scripts/build.mjs';
 import { MIGRATE, runEntry } from '../../../scripts/entry.mjs';
 import { freePort } from '../../../scripts/free-port.mjs';
+import { VoidRound } from '../client.mjs';
 import { createDatabase } from '../database.mjs';
-import { startProgram } from '../processes.mjs';
+import { heapBytes, memoryProbe, startProgram } from '../processes.mjs';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 const READY_MS = 60_000;
+/** How long a run is kept for a runtime that gives no sign of life. */
+export const LEASE_MS = 10_000;
 const KEY = `swy_bench_${randomBytes(24).toString('hex')}`;
+
+const AUTHORIZATION = { authorization: `Bearer ${KEY}` };
 
 // A task is `task.created`, `task.started`, the answer as a message and `task.succeeded`; a burst has events of its
 // framework besides, which are never joined, and the start of that message.
@@ -35,6 +40,18 @@ async function answers(url) {
   return response?.status === 200;
 }
 
+/** Submits a task that plays a script and stores every event of it; answers its id. */
+async function submitScript(port, script) {
+  const response = await fetch(`http://127.0.0.1:${port}/v1/tasks`, {
+    method: 'POST',
+    headers: { ...AUTHORIZATION, 'content-type': 'application/json' },
+    body: JSON.stringify({ agent_id: 'bench', input: { script }, context: { detail: 'verbose' } }),
+  });
+  const text = await response.text();
+  if (response.status !== 202) throw new VoidRound(`a task was answered ${response.status}: ${text.slice(0, 300)}`);
+  return JSON.parse(text).task_id;
+}
+
 async function untilReady({ ended }, url) {
   const deadlineMs = performance.now() + READY_MS;
   while (!(await Promise.race([answers(url), ended]))) {
@@ -52,7 +69,7 @@ export async function startProduct(services, logs, { redis, profile }) {
   await rm(dataDir, { recursive: true, force: true });
   await mkdir(dataDir, { recursive: true });
   const url = await createDatabase(services, name);
-  const [port, healthPort] = [await freePort(), await freePort()];
+  const port = await freePort();
   const env = {
     DATABASE_URL: url,
     MIGRATIONS_DATABASE_URL: url,
@@ -61,18 +78,40 @@ export async function startProduct(services, logs, { redis, profile }) {
     PORT: String(port),
     DATA_DIR: dataDir,
     ADMIN_API_KEY: KEY,
+    LEASE_SECONDS: String(LEASE_MS / 1_000),
     AGENTS_FILE: path.join(root, 'test/bench/agents.yaml'),
     EXTRA_ADAPTERS: path.join(root, 'dist/test/support/scripted/index.js'),
   };
   await runEntry(MIGRATE, [], env);
-  const start = (app, more = {}) =>
-    startProgram(logs, { nodeArgs, name: `${name}-${app}`, file: entry(app), cwd: root, env: { ...env, ...more } });
-  const gateway = start('gateway');
-  const runtime = start('runtime', { HEALTH_PORT: String(healthPort) });
+  const probe = memoryProbe(logs, `${name}-gateway`);
+  const start = (app, more = {}, args = nodeArgs) =>
+    startProgram(logs, {
+      name: `${name}-${app}`,
+      file: entry(app),
+      nodeArgs: args,
+      cwd: root,
+      env: { ...env, ...more },
+    });
+  const gateway = start('gateway', probe.env, [...nodeArgs, ...probe.nodeArgs]);
   await untilReady(gateway, `http://127.0.0.1:${port}/health/ready`);
-  await untilReady(runtime, `http://127.0.0.1:${healthPort}/health/ready`);
+  const addRuntime = async (more = {}) => {
+    const healthPort = await freePort();
+    const runtime = start('runtime', { ...more, HEALTH_PORT: String(healthPort) });
+    await untilReady(runtime, `http://127.0.0.1:${healthPort}/health/ready`);
+    return runtime;
+  };
+  const runtime = await addRuntime();
   return {
     name,
+    databaseUrl: url,
+    addRuntime,
+    heapBytes: () => heapBytes(gateway.pid, probe),
+    submit: (script) => submitScript(port, script),
+    events: (taskId, afterSeq = 0) => ({
+      port,
+      path: `/v1/tasks/${taskId}/events`,
+      headers: { ...AUTHORIZATION, 'last-event-id': String(afterSeq) },
+    }),
     processes: {
       server: gateway.pid,
       worker: runtime.pid,
@@ -82,7 +121,7 @@ export async function startProduct(services, logs, { redis, profile }) {
     request: (kind) => ({
       port,
       path: '/v1/tasks',
-      headers: { authorization: `Bearer ${KEY}` },
+      headers: AUTHORIZATION,
       body: BODIES[kind],
     }),
     expected: (kind) => ({

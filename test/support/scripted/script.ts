@@ -10,6 +10,12 @@ export type ScriptStep = { readonly run?: number } & (
   | { readonly checkpoint: unknown }
   /** Ends early when the run is aborted, unless `stubborn`. */
   | { readonly wait_ms: number; readonly stubborn?: boolean }
+  /** Waits until there is such a file, or the run is aborted; meanwhile emits an event every so many ms (default 5). */
+  | {
+      readonly until_file: string;
+      readonly every_ms?: number;
+      readonly meanwhile?: { readonly type: string; readonly payload: object };
+    }
   | { readonly throw: { readonly kind: AdapterErrorKind | 'budget' | 'bug'; readonly effects?: Effects } }
   /** Writes a file of the workspace and keeps it. */
   | { readonly artifact: { readonly name: string; readonly text: string; readonly path?: string } }

@@ -7,6 +7,7 @@ import {
   type RunnerItem,
   ToolError,
 } from '#lib/adapters/contract';
+import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -65,6 +66,12 @@ const PLAYS = {
   },
   async *wait_ms({ wait_ms, stubborn }: Step<'wait_ms'>, { signal }: Stage): AsyncIterable<RunnerItem> {
     await delay(wait_ms, undefined, stubborn ? { ref: false } : { signal }).catch(() => undefined);
+  },
+  async *until_file({ until_file, every_ms = 5, meanwhile }: Step<'until_file'>, { signal }: Stage) {
+    while (!signal.aborted && !existsSync(until_file)) {
+      await delay(every_ms, undefined, { signal }).catch(() => undefined);
+      if (meanwhile) yield { kind: 'event', ...meanwhile } as RunnerItem;
+    }
   },
   *throw({ throw: { kind, effects = 'none' } }: Step<'throw'>): Iterable<RunnerItem> {
     if (kind === 'budget') throw new BudgetError('The script has used up its budget.');
