@@ -20,8 +20,16 @@ async function read(bytes: AsyncIterable<Uint8Array> | undefined): Promise<strin
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
+/** A store, and a way behind its back: replaces the bytes under a name. */
+export interface BlobStoreUnderTest {
+  readonly store: BlobStore;
+  corrupt(tenant: string, sha256: string, bytes: Buffer): Promise<void>;
+}
+
 /** What every store of artifact bytes must do. */
-export function describeBlobStore(create: () => Promise<BlobStore>): void {
+export function describeBlobStore(createForTest: () => Promise<BlobStoreUnderTest>): void {
+  const create = async (): Promise<BlobStore> => (await createForTest()).store;
+
   it('gives back what it was given, by the hash of it', async () => {
     const store = await create();
     const blob = await store.put('t', pieces('hello ', 'world'));
@@ -72,5 +80,41 @@ export function describeBlobStore(create: () => Promise<BlobStore>): void {
     const store = await create();
     await expect(store.put('t', breaksOff())).rejects.toThrow('the sender left');
     expect(await store.open('t', sha256('half'))).toBeUndefined();
+  });
+
+  it('never gives out the end of a blob that is not what was stored', async () => {
+    const { store, corrupt } = await createForTest();
+    const large = 'x'.repeat(300_000);
+    for (const [stored, changed] of [
+      ['genuine', 'changed'],
+      ['genuine', 'gen'],
+      ['genuine', ''],
+      ['genuine', 'genuine and more'],
+      [large, `${large.slice(0, -1)}y`],
+    ] as const) {
+      const { sha256: name } = await store.put('t', pieces(stored));
+      await corrupt('t', name, Buffer.from(changed));
+      let size = 0;
+      const reading = (async () => {
+        for await (const chunk of (await store.open('t', name))!) size += chunk.length;
+      })();
+      await expect(reading).rejects.toMatchObject({ name: 'CorruptBlobError' });
+      expect(size).toBeLessThan(stored.length);
+    }
+  });
+
+  it('removes a blob, but not one that was stored again since', async () => {
+    const store = await create();
+    const { sha256: name } = await store.put('t', pieces('going'));
+    await store.put('u', pieces('going'));
+    await store.remove('t', name, Date.now() - 60_000);
+    expect(await read(await store.open('t', name))).toBe('going');
+    await store.remove('t', name, Date.now() + 60_000);
+    expect(await store.open('t', name)).toBeUndefined();
+    expect(await read(await store.open('u', name))).toBe('going');
+    await store.remove('t', name, Date.now() + 60_000);
+    await store.remove('t', '../../etc/passwd', Date.now() + 60_000);
+    await store.put('t', pieces('going'));
+    expect(await read(await store.open('t', name))).toBe('going');
   });
 }

@@ -48,7 +48,10 @@ export { foldEvents } from './patch.js';
 export type { TaskPatch, StepPatch, ConfirmationPatch } from './patch.js';
 export { AgentStore } from './ports/agent-store.js';
 export type { AgentRecord, BackendVersion } from './ports/agent-store.js';
-export { BlobStore } from './ports/blob-store.js';
+export { BlobStore, CorruptBlobError } from './ports/blob-store.js';
+export type { BlobReference, BlobRange } from './ports/blob-store.js';
+export { BlobRemovals } from './ports/blob-removals.js';
+export type { BlobRemoval } from './ports/blob-removals.js';
 export { DatabaseHealth } from './ports/database-health.js';
 export type { DatabaseFault } from './ports/database-health.js';
 export { EventBus } from './ports/event-bus.js';
@@ -89,6 +92,8 @@ export type {
   PageRequest,
   ArtifactRecord,
 } from './ports/task-store.js';
+export { UploadStore } from './ports/upload-store.js';
+export type { Upload } from './ports/upload-store.js';
 export { UNPROJECTED_COLUMNS, applyPatch } from './projection.js';
 export type { TaskProjection, StepProjection, ConfirmationProjection, Projection } from './projection.js';
 export { routeTask, isVisibleTo, weightSeed, pointOf, chooseBackend, backendOf, clashesOf } from './routing.js';

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { MIGRATIONS } from '../../../migrations/index.js';
 import { createDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { createOwnerDataSource } from './data-source.js';
 import { migrate, pendingMigrations } from './migrate.js';
@@ -15,10 +16,10 @@ describe('migrate', () => {
   });
 
   it('brings an empty database up to date once, whoever runs it and however many at a time', async () => {
-    expect(await pendingMigrations(test.url)).toHaveLength(4);
+    expect(await pendingMigrations(test.url)).toHaveLength(MIGRATIONS.length);
     const options = { ownerUrl: test.url, databaseUrl: test.url };
     const applied = await Promise.all([migrate(options), migrate(options), migrate(options)]);
-    expect(applied.map((names) => names.length).sort()).toEqual([0, 0, 4]);
+    expect(applied.map((names) => names.length).sort()).toEqual([0, 0, MIGRATIONS.length]);
     expect(await pendingMigrations(test.url)).toEqual([]);
   });
 
@@ -35,7 +36,7 @@ describe('migrate', () => {
   it('undoes every migration', async () => {
     const source = await createOwnerDataSource(test.url).initialize();
     try {
-      for (let left = 4; left > 0; left -= 1) await source.undoLastMigration();
+      for (let left = MIGRATIONS.length; left > 0; left -= 1) await source.undoLastMigration();
       const rows = await source.query<{ count: number }[]>(
         `select count(*)::int as count from pg_tables where schemaname = 'switchyard' and tablename <> 'migrations'`,
       );

@@ -1,8 +1,9 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { describeBlobStore } from '../../../test/support/blob-store.contract.js';
+import { blobPlace } from './blob-name.js';
 import { DiskBlobStore } from './disk.blob-store.js';
 
 let dir = '';
@@ -21,7 +22,12 @@ async function* bytes(text: string): AsyncIterable<Uint8Array> {
 }
 
 describe('DiskBlobStore', () => {
-  describeBlobStore(async () => (await newStore()).store);
+  describeBlobStore(async () => {
+    const { store, root } = await newStore();
+    const corrupt = (tenant: string, sha256: string, bytes: Buffer): Promise<void> =>
+      writeFile(path.join(root, ...blobPlace(tenant, sha256)), bytes);
+    return { store, corrupt };
+  });
 
   it('lets no name of a tenant become a path', async () => {
     const { store, root } = await newStore();

@@ -1,9 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { BlobStore } from '#lib/domain';
-
-const SHA256 = /^[0-9a-f]{64}$/;
+import { type BlobRange, type BlobReference, BlobStore } from '#lib/domain';
+import { blobPlace, isBlobName } from './blob-name.js';
+import { verified } from './verified.js';
 
 /**
  * Blobs as files below one folder: `<hash of the tenant>/<first two digits>/<SHA-256 of the content>`. Nothing a caller
@@ -14,13 +14,8 @@ export class DiskBlobStore extends BlobStore {
     super();
   }
 
-  override async put(
-    tenant: string,
-    content: AsyncIterable<Uint8Array>,
-  ): Promise<{ readonly sha256: string; readonly size: number }> {
-    const incoming = path.join(this.root, 'incoming');
-    await mkdir(incoming, { recursive: true });
-    const aside = path.join(incoming, randomUUID());
+  override async put(tenant: string, content: AsyncIterable<Uint8Array>): Promise<BlobReference> {
+    const aside = await this.newAside();
     try {
       const blob = await writeDurably(aside, content);
       const target = this.fileOf(tenant, blob.sha256);
@@ -37,26 +32,50 @@ export class DiskBlobStore extends BlobStore {
   override async open(
     tenant: string,
     sha256: string,
-    range?: { readonly start: number; readonly end: number },
+    range?: BlobRange,
   ): Promise<AsyncIterable<Uint8Array> | undefined> {
-    if (!SHA256.test(sha256)) return undefined;
+    if (!isBlobName(sha256)) return undefined;
     const file = await openExisting(this.fileOf(tenant, sha256));
-    if (!file || !range) return file?.createReadStream();
+    if (!file) return undefined;
+    if (!range) return verified(file.createReadStream(), sha256);
     if (range.end > range.start) return file.createReadStream({ start: range.start, end: range.end - 1 });
     await file.close();
     return none();
   }
 
+  /** Taken aside before it is judged: what is stored at the same moment is then another file, or is put back. */
+  override async remove(tenant: string, sha256: string, storedBeforeMs: number): Promise<void> {
+    if (!isBlobName(sha256)) return;
+    const file = this.fileOf(tenant, sha256);
+    if (!(await isOlder(file, storedBeforeMs))) return;
+    const aside = await this.newAside();
+    await rename(file, aside).catch(unlessMissing);
+    if (await isOlder(aside, storedBeforeMs)) await rm(aside, { force: true });
+    else await rename(aside, file).catch(unlessMissing);
+    await flushFolder(path.dirname(file));
+  }
+
+  private async newAside(): Promise<string> {
+    const incoming = path.join(this.root, 'incoming');
+    await mkdir(incoming, { recursive: true });
+    return path.join(incoming, randomUUID());
+  }
+
   private fileOf(tenant: string, sha256: string): string {
-    const owner = createHash('sha256').update(tenant).digest('hex').slice(0, 32);
-    return path.join(this.root, owner, sha256.slice(0, 2), sha256);
+    return path.join(this.root, ...blobPlace(tenant, sha256));
   }
 }
 
-async function writeDurably(
-  name: string,
-  content: AsyncIterable<Uint8Array>,
-): Promise<{ readonly sha256: string; readonly size: number }> {
+async function isOlder(file: string, thanMs: number): Promise<boolean> {
+  const found = await stat(file).catch(unlessMissing);
+  return found !== undefined && found.mtimeMs < thanMs;
+}
+
+function unlessMissing(error: unknown): undefined {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+}
+
+async function writeDurably(name: string, content: AsyncIterable<Uint8Array>): Promise<BlobReference> {
   const hash = createHash('sha256');
   let size = 0;
   const file = await open(name, 'wx');
@@ -84,12 +103,7 @@ async function flushFolder(name: string): Promise<void> {
 }
 
 async function openExisting(name: string): Promise<FileHandle | undefined> {
-  try {
-    return await open(name, 'r');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
+  return open(name, 'r').catch(unlessMissing);
 }
 
 async function* none(): AsyncIterable<Uint8Array> {}

@@ -128,7 +128,8 @@ export interface PageRequest {
 
 /** A stored artifact: what events say of it, and where it belongs. */
 export interface ArtifactRecord extends ArtifactBody {
-  readonly taskKey: TaskKey;
+  /** Null: it was uploaded and belongs to no task. */
+  readonly taskKey: TaskKey | null;
   readonly tenant: string;
   readonly createdAtMs: number;
 }
@@ -146,6 +147,7 @@ export abstract class TaskStore {
   abstract steps(taskKey: TaskKey, page: PageRequest): Promise<Page<StepProjection>>;
   /** Oldest first. */
   abstract artifacts(taskKey: TaskKey, page: PageRequest): Promise<Page<ArtifactRecord>>;
+  /** Of a task in the scope, or uploaded by its principal (without one: by anybody of the tenant). */
   abstract artifact(scope: TaskScope, artifactId: ArtifactId): Promise<ArtifactRecord | undefined>;
   /** Whoever's it is: only for a link whose signature was verified, which stands for the tenant. */
   abstract linkedArtifact(artifactId: ArtifactId): Promise<ArtifactRecord | undefined>;

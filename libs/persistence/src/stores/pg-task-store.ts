@@ -1,7 +1,6 @@
 import {
   type ArtifactId,
   type ArtifactRecord,
-  DomainError,
   isTerminal,
   type Page,
   type PageRequest,
@@ -18,9 +17,11 @@ import {
   TaskStore,
 } from '#lib/domain';
 import type { Database, Statement } from '../database.js';
+import { cut, decodeCursor } from './page.js';
 import { PgSubmissions } from './pg-submissions.js';
 import {
   ARTIFACT_COLUMNS,
+  ARTIFACT_ID,
   type ArtifactRow,
   decodeArtifact,
   decodeSnapshot,
@@ -67,7 +68,7 @@ export class PgTaskStore extends TaskStore {
   }
 
   override async artifacts(taskKey: TaskKey, page: PageRequest): Promise<Page<ArtifactRecord>> {
-    const after = decodeCursor(page, /^art_[0-9a-f]{32}$/) ?? '';
+    const after = decodeCursor(page, ARTIFACT_ID) ?? '';
     const rows = await this.database.query<ArtifactRow>(ARTIFACTS, [taskKey, after, page.limit + 1]);
     return cut(rows.map(decodeArtifact), page, (artifact) => artifact.artifact_id);
   }
@@ -105,8 +106,8 @@ order by a.artifact_id limit $3`,
 
 const ARTIFACT: Statement = {
   name: 'task-store.artifact',
-  text: `select ${ARTIFACT_COLUMNS} from artifacts a join tasks t using (task_key)
-where a.tenant = $1 and a.artifact_id = $2 and ($3::text is null or t.created_by = $3)`,
+  text: `select ${ARTIFACT_COLUMNS} from artifacts a left join tasks t using (task_key)
+where a.tenant = $1 and a.artifact_id = $2 and ($3::text is null or coalesce(t.created_by, a.created_by) = $3)`,
 };
 
 const LINKED_ARTIFACT: Statement = {
@@ -152,20 +153,4 @@ function stateCondition(states: readonly TaskState[], values: unknown[]): string
 
 function isoOf(timeMs: number | undefined): string | undefined {
   return timeMs === undefined ? undefined : new Date(timeMs).toISOString();
-}
-
-/** One row more than the limit was read: it says that there is a next page, and is not shown. */
-function cut<T>(rows: readonly T[], page: PageRequest, keyOf: (item: T) => string): Page<T> {
-  const items = rows.slice(0, page.limit);
-  const last = items.at(-1);
-  if (rows.length <= page.limit || last === undefined) return { items };
-  return { items, nextCursor: Buffer.from(keyOf(last)).toString('base64url') };
-}
-
-function decodeCursor(page: PageRequest, form: RegExp): string | undefined {
-  if (page.cursor === undefined) return undefined;
-  const key = Buffer.from(page.cursor, 'base64url').toString();
-  if (form.test(key)) return key;
-  const fault = { path: 'query.cursor', code: 'invalid_cursor', message: 'is not a cursor this list gave out' };
-  throw new DomainError('invalid_request', 'The cursor is not valid.', { faults: [fault] });
 }

@@ -160,12 +160,15 @@ export function decodeStep(row: StepRow): StepProjection {
   };
 }
 
+/** The form of an artifact's id, which is what a cursor in a list of them holds. */
+export const ARTIFACT_ID = /^art_[0-9a-f]{32}$/;
+
 export const ARTIFACT_COLUMNS = `a.artifact_id, a.task_key, a.tenant, a.step_id, a.kind, a.name, a.media_type,
 a.size::float8 as size, a.sha256, a.origin, ${ms('a.created_at')} as created_at_ms`;
 
 export interface ArtifactRow {
   readonly artifact_id: string;
-  readonly task_key: TaskKey;
+  readonly task_key: TaskKey | null;
   readonly tenant: string;
   readonly step_id: string | null;
   readonly kind: ArtifactBody['kind'];
