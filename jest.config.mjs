@@ -22,7 +22,12 @@ export default {
   // Of all tiers: Jest knows no limit per project. What must be fast is held by the time a whole tier may take.
   testTimeout: 60_000,
   projects: [
-    { ...base, displayName: 'unit', testMatch: ['<rootDir>/{apps,libs,test,scripts}/**/*.spec.ts'] },
+    {
+      ...base,
+      displayName: 'unit',
+      setupFiles: ['<rootDir>/test/support/property-runs.mjs'],
+      testMatch: ['<rootDir>/{apps,libs,test,scripts}/**/*.spec.ts'],
+    },
     {
       ...withServices,
       displayName: 'integration',

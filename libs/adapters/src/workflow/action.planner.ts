@@ -50,13 +50,19 @@ const RESOLVERS: Partial<Record<ActionKind, Resolve>> = {
   sort: (action, context) => byField(action, context),
   sum: (action, context) => overNumbers(action, context),
   average: (action, context) => overNumbers(action, context),
-  toggle: (action, { fields, language }) => markAction(action, fields, language),
-  set: (action, { fields, language }) => setAction(action, fields, language),
+  toggle: (action, context) => orUnsupported(markAction(action, context.fields, context.language), action, context),
+  set: (action, context) => orUnsupported(setAction(action, context.fields, context.language), action, context),
   export: ({ value = 'csv', label }, { draft, language }) => {
     if (label === 'excel') draft.notes.push(say(PLAN_WORDS.excel, language));
     return [{ kind: 'export', label: say(ACTION_WORDS.export, language, value.toUpperCase()), value }];
   },
 };
+
+/** What came of an action, or a word in the plan that nothing did. */
+function orUnsupported(found: SiteAction[], { on = '' }: DraftAction, { draft, language }: Context): SiteAction[] {
+  if (found.length === 0 && on.trim() !== '') draft.unsupported.push(say(PLAN_WORDS.noTarget, language, on.trim()));
+  return found;
+}
 
 function resolve(action: DraftAction, context: Context): SiteAction[] {
   const resolver = RESOLVERS[action.kind];

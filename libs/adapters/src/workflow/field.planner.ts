@@ -2,7 +2,17 @@ import { simplify } from './chinese.lexicon.js';
 import { type FieldGuess, guessField } from './field.guess.js';
 import { PLAN_WORDS, say, USUAL_FIELDS } from './plan.words.js';
 import type { Draft, DraftField } from './request.draft.js';
-import { type FieldType, isChoice, type Language, MAX_FIELDS, RESERVED_NAMES, type SiteField } from './site.plan.js';
+import {
+  clip,
+  type FieldType,
+  isChoice,
+  type Language,
+  MAX_FIELDS,
+  MAX_LABEL,
+  MAX_OPTIONS,
+  RESERVED_NAMES,
+  type SiteField,
+} from './site.plan.js';
 
 const TEXTS: ReadonlySet<FieldType> = new Set(['text', 'textarea', 'email', 'tel', 'url']);
 /** Fields that are plain text and fields all the same. */
@@ -51,7 +61,7 @@ export function planFields(drafts: readonly DraftField[], draft: Draft, language
     const usually = draft.allRequired === true || (!marked && guess?.optional !== true);
     return {
       name: nameOf(field.label, taken),
-      label: field.label.slice(0, 80),
+      label: field.label,
       type,
       required: type === 'checkbox' ? isConsent(field) : (field.required ?? usually),
       ...rulesOf(field, type, guess ?? { type }),
@@ -62,7 +72,7 @@ export function planFields(drafts: readonly DraftField[], draft: Draft, language
 
 function rulesOf(field: DraftField, type: FieldType, guess: FieldGuess): Partial<SiteField> {
   if (field.options !== undefined && isChoice({ type })) {
-    return { options: field.options.slice(0, 50).map((option) => option.slice(0, 80)) };
+    return { options: field.options.slice(0, MAX_OPTIONS).map((option) => clip(option, MAX_LABEL)) };
   }
   if (type === 'number') return boundsOf(field, guess);
   return TEXTS.has(type) ? lengthsOf(field, type) : {};
@@ -121,14 +131,13 @@ function lengthsOf(field: DraftField, type: FieldType): Pick<SiteField, 'minLeng
 }
 
 /** The key on the wire: the label's letters and digits. Whatever the label holds, it never becomes a path or code. */
-function nameOf(label: string, taken: Set<string>): string {
-  const base =
-    label
-      .normalize('NFKC')
-      .toLowerCase()
-      .replace(/[^\p{L}\p{M}\p{N}]+/gu, '_')
-      .replace(/^[_\p{M}]+|_+$/gu, '')
-      .slice(0, 60) || 'field';
+export function nameOf(label: string, taken: Set<string>): string {
+  const letters = label
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{M}\p{N}]+/gu, '_')
+    .replace(/^[_\p{M}]+|_+$/gu, '');
+  const base = clip(letters, 60) || 'field';
   let name = base;
   for (let n = 2; taken.has(name); n += 1) name = `${base}_${String(n)}`;
   taken.add(name);

@@ -74,7 +74,7 @@ export const PLAN_WORDS = {
 } as const satisfies Record<string, Words>;
 
 export function say(words: Words, language: Language, what = ''): string {
-  return words[language].replace('{}', what);
+  return words[language].replace('{}', () => what);
 }
 
 interface Usual {

@@ -37,7 +37,10 @@ const ACTION_KINDS = [
 ] as const;
 
 export const MAX_FIELDS = 40;
-const label = z.string().trim().min(1).max(80);
+export const MAX_OPTIONS = 50;
+/** Longest label, in UTF-16 units. */
+export const MAX_LABEL = 80;
+const label = z.string().trim().min(1).max(MAX_LABEL);
 
 /** One thing a visitor fills in. `name` is the key on the wire, `label` what the page shows. */
 const fieldSchema = z.strictObject({
@@ -45,7 +48,7 @@ const fieldSchema = z.strictObject({
   label,
   type: z.enum(FIELD_TYPES),
   required: z.boolean(),
-  options: z.array(label).min(1).max(50).optional(),
+  options: z.array(label).min(1).max(MAX_OPTIONS).optional(),
   min: z.number().optional(),
   max: z.number().optional(),
   integer: z.boolean().optional(),
@@ -93,6 +96,14 @@ export const RESERVED_NAMES: ReadonlySet<string> = new Set(['id', 'createdAt', '
 export const CREATED = 'createdAt';
 export const VOTES = 'votes';
 const NEEDS_FIELD: ReadonlySet<ActionKind> = new Set(['filter', 'sort', 'toggle', 'set', 'sum', 'average']);
+
+/** The start of `text`, at most `max` UTF-16 units, never half a character. */
+export function clip(text: string, max: number): string {
+  return text
+    .slice(0, max)
+    .replace(/[\ud800-\udbff]$/, '')
+    .trim();
+}
 
 export function isChoice(field: Pick<SiteField, 'type'>): boolean {
   return field.type === 'select' || field.type === 'multiselect';

@@ -4,7 +4,7 @@ import { readEnglish } from './english.reader.js';
 import { chooseFields, planFields } from './field.planner.js';
 import { planActions } from './action.planner.js';
 import { KEEPING, PLAN_WORDS, say } from './plan.words.js';
-import type { Language, SitePlan } from './site.plan.js';
+import { clip, type Language, MAX_LABEL, type SitePlan } from './site.plan.js';
 
 const MAX_REQUEST = 6000;
 
@@ -22,7 +22,7 @@ export function planSite(request: string): SitePlan {
   const text = request.normalize('NFC').slice(0, MAX_REQUEST);
   const language = languageOf(text);
   const draft = language === 'zh' ? readChinese(text) : readEnglish(text);
-  const title = (draft.title || draft.noun || say(PLAN_WORDS.untitled, language)).slice(0, 80);
+  const title = clip(draft.title || draft.noun || say(PLAN_WORDS.untitled, language), MAX_LABEL);
   const drafts = chooseFields(draft, text, language);
   const fields = planFields(drafts, draft, language);
   const keeping = KEEPING.test(simplify(text.split(/[，,:：;；。.(（\n]/)[0] ?? ''));
@@ -32,14 +32,14 @@ export function planSite(request: string): SitePlan {
     language,
     title,
     collection: collectionOf(draft.noun ?? title),
-    fields,
-    actions,
+    fields: fields.map((field) => ({ ...field, label: clip(field.label, MAX_LABEL) })),
+    actions: actions.map((action) => ({ ...action, label: clip(action.label, MAX_LABEL) })),
     unsupported: unique(draft.unsupported)
       .slice(0, 40)
-      .map((said) => said.slice(0, 300)),
+      .map((said) => clip(said, 300)),
     notes: unique(draft.notes)
       .slice(0, 40)
-      .map((said) => said.slice(0, 300)),
+      .map((said) => clip(said, 300)),
   };
 }
 

@@ -1,7 +1,15 @@
 import { simplify } from './chinese.lexicon.js';
 import { ACTION_WORDS, PLAN_WORDS, say, SET_VERBS } from './plan.words.js';
 import { type DraftAction, fieldKey } from './request.draft.js';
-import type { Language, SiteAction, SiteField } from './site.plan.js';
+import { nameOf } from './field.planner.js';
+import {
+  type Language,
+  MAX_FIELDS,
+  MAX_OPTIONS,
+  RESERVED_NAMES,
+  type SiteAction,
+  type SiteField,
+} from './site.plan.js';
 
 const SAME: readonly (readonly string[])[] = [
   ['done', 'complete', 'completed', 'finished', 'finish', 'off', 'checked'],
@@ -22,10 +30,13 @@ function same(a: string, b: string): boolean {
 
 /** "mark as done", "标记为已付款": sets the choice that is named so, else a box, which is made when missing. */
 export function markAction({ on = '' }: DraftAction, fields: SiteField[], language: Language): SiteAction[] {
-  return statesIn(on).map((state) => {
+  return statesIn(on).flatMap((state) => {
     const spoken = language === 'zh' ? `已${state.replace(/^已/, '')}` : state.toLowerCase();
     const label = say(ACTION_WORDS.toggle, language, spoken);
-    return setChoice(state, label, fields) ?? { kind: 'toggle', label, field: boxFor(state, fields, language).name };
+    const choice = setChoice(state, label, fields);
+    if (choice !== undefined) return [choice];
+    const box = boxFor(state, fields, language);
+    return box === undefined ? [] : [{ kind: 'toggle', label, field: box.name }];
   });
 }
 
@@ -36,7 +47,9 @@ export function setAction({ on = '' }: DraftAction, fields: SiteField[], languag
   const [state, label] = verb[language];
   if (verb.verdict && setChoice(state, label, fields) === undefined) offer(state, fields, language);
   const choice = verb.undoes ? undefined : setChoice(state, label, fields);
-  return [choice ?? { kind: 'set', label, field: boxFor(state, fields, language).name, value: String(!verb.undoes) }];
+  if (choice !== undefined) return [choice];
+  const box = boxFor(state, fields, language);
+  return box === undefined ? [] : [{ kind: 'set', label, field: box.name, value: String(!verb.undoes) }];
 }
 
 function setChoice(state: string, label: string, fields: readonly SiteField[]): SiteAction | undefined {
@@ -52,23 +65,19 @@ function offer(state: string, fields: SiteField[], language: Language): void {
   const label = PLAN_WORDS.verdict[language];
   const name = label.toLowerCase();
   const known = fields.find((field) => field.name === name);
-  if (known === undefined) {
+  if (known === undefined && fields.length < MAX_FIELDS) {
     fields.push({ name, label, type: 'select', required: false, options: [PLAN_WORDS.undecided[language], state] });
-  } else if (known.type === 'select') known.options?.push(state);
+  } else if (known?.type === 'select' && Number(known.options?.length) < MAX_OPTIONS) known.options?.push(state);
 }
 
-function boxFor(state: string, fields: SiteField[], language: Language): SiteField {
+/** The box for a state, made when missing; none when the plan is full. */
+function boxFor(state: string, fields: SiteField[], language: Language): SiteField | undefined {
   const known = fields.find((field) => field.type === 'checkbox' && same(field.label, state));
-  if (known !== undefined) return known;
+  if (known !== undefined || fields.length >= MAX_FIELDS) return known;
   const label = language === 'zh' ? `已${state.replace(/^已/, '')}` : state.charAt(0).toUpperCase() + state.slice(1);
-  const slug = label
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}]+/gu, '_')
-    .replace(/^_+|_+$/g, '')
-    .slice(0, 60);
-  const free = slug !== '' && fields.every((field) => field.name !== slug);
+  const taken = new Set([...RESERVED_NAMES, ...fields.map(({ name }) => name)]);
   const field: SiteField = {
-    name: free ? slug : `state_${String(fields.length)}`,
+    name: nameOf(label, taken),
     label,
     type: 'checkbox',
     required: false,
