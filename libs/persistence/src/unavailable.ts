@@ -3,8 +3,8 @@ import { isUnavailableError, UnavailableError } from '#lib/domain';
 /** How long a statement may take, in ms: a database that has fallen silent must not hold a request for ever. */
 export const STATEMENT_MS = 10_000;
 
-/** SQLSTATE classes that speak of the connection or the server, not of the statement: the same statement may work again. */
-const TRANSIENT = /^(08|40|53|57)/;
+/** SQLSTATE classes that speak of the connection or the server, not of the statement: the same statement may work again. 25006: the server takes no writes, as after a failover. */
+const TRANSIENT = /^(08|40|53|57|25006)/;
 const SOCKET_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'ETIMEDOUT', 'ENOENT', 'EAI_AGAIN']);
 /** What pg says in words alone. */
 const PG_MESSAGES = /terminated|timeout exceeded|read timeout|not queryable/i;
