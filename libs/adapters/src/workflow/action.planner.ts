@@ -23,7 +23,9 @@ export function planActions(
   { language, keeping }: { language: Language; keeping: boolean },
 ): SiteAction[] {
   const context: Context = { draft, fields, language };
-  const wanted: DraftAction[] = [...draft.actions];
+  // Of several ways to add an entry, one with a verb of its own names the button.
+  const named = draft.actions.some(isNamedCreate);
+  const wanted = draft.actions.filter((action) => action.kind !== 'create' || !named || isNamedCreate(action));
   const has = (kind: ActionKind): boolean => wanted.some((action) => action.kind === kind);
   if (!has('create')) wanted.unshift({ kind: 'create' });
   if (!has('list')) wanted.push({ kind: 'list' });
@@ -40,6 +42,10 @@ export function planActions(
       return !repeated;
     })
     .slice(0, 60);
+}
+
+function isNamedCreate({ kind, label = '' }: DraftAction): boolean {
+  return kind === 'create' && label !== '';
 }
 
 type Resolve = (action: DraftAction, context: Context) => SiteAction[];

@@ -135,7 +135,8 @@ export function readAction(segment: string, inFields: boolean): DraftAction[] | 
     if (match !== null)
       return make(
         match.slice(1).map((group) => group?.trim()),
-        text.split(' ').find((word) => !/^an?$/.test(word)) ?? text,
+        // "a book library" has no verb in it.
+        /^an? /.test(text) ? '' : (text.split(' ')[0] ?? text),
       );
   }
   return undefined;

@@ -84,6 +84,7 @@ function rowOf(record) {
   row.prepend(...site.fields.map((field) => cellOf(field, record[field.name])));
   for (const button of row.querySelectorAll('button')) {
     if (button.dataset.act === 'vote') button.append(' (' + record.votes + ')');
+    if (button.dataset.act === 'toggle') button.setAttribute('aria-pressed', String(Boolean(record[button.dataset.field])));
     button.addEventListener('click', () => act(button, record));
   }
   return row;
@@ -141,6 +142,7 @@ function act(button, record) {
     fillForm(record);
     showErrors({});
     submit.textContent = words.save;
+    status.textContent = '';
     form.scrollIntoView();
     form.elements[0].focus();
   } else if (kind === 'delete') {
@@ -185,11 +187,14 @@ form, #controls, #numbers { border: 1px solid var(--line); border-radius: .5rem;
 input:not([type=checkbox]), select, textarea { width: 100%; font: inherit; padding: .4rem; border: 1px solid var(--line); border-radius: .3rem; }
 textarea { min-height: 5rem; }
 button, a.button { font: inherit; padding: .4rem .8rem; border: 1px solid var(--line); border-radius: .3rem; background: transparent; color: inherit; text-decoration: none; cursor: pointer; }
+button[aria-pressed=true] { border-color: var(--accent); box-shadow: inset 0 0 0 1px var(--accent); }
 button[type=submit] { background: var(--accent); color: #fff; border-color: var(--accent); }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+#numbers { margin-top: 1rem; }
 .buttons, .row-actions { display: flex; flex-wrap: wrap; gap: .5rem; }
 table { width: 100%; border-collapse: collapse; }
-th, td { text-align: start; vertical-align: top; padding: .5rem; border-bottom: 1px solid var(--line); overflow-wrap: anywhere; white-space: pre-line; }
+th, td { text-align: start; vertical-align: top; padding: .5rem; border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
+td[data-label] { white-space: pre-line; }
 @media (max-width: 40rem) { thead { display: none; } tr { display: block; padding: .5rem 0; } td { display: block; border: 0; padding: .2rem .5rem; } td[data-label]::before { content: attr(data-label) ": "; font-weight: 600; } tr { border-bottom: 1px solid var(--line); } }
 @media print { form, #controls, .row-actions, .buttons { display: none; } }
 `;
