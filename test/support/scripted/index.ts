@@ -6,3 +6,5 @@ export const adapters = [{ descriptor: scriptedDescriptor, create: (): ScriptedA
 export { ScriptedAdapter } from './scripted.adapter.js';
 export { scriptedDescriptor } from './scripted.descriptor.js';
 export type { ScriptStep } from './script.js';
+export { readEffects } from './effects.js';
+export type { Effect } from './effects.js';

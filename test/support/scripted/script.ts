@@ -19,6 +19,11 @@ export type ScriptStep = { readonly run?: number } & (
   | { readonly throw: { readonly kind: AdapterErrorKind | 'budget' | 'bug'; readonly effects?: Effects } }
   /** Writes a file of the workspace and keeps it. */
   | { readonly artifact: { readonly name: string; readonly text: string; readonly path?: string } }
+  /**
+   * Does something to the world, as a line of this file, at most once however many runs there are: a run that finds it
+   * begun says that the outcome is unknown. The agent must have the tool `summarise`.
+   */
+  | { readonly effect: string }
   /** Calls a tool, with the events around it. */
   | { readonly tool: { readonly name: string; readonly args: unknown; readonly id: string } }
   | { readonly pause: Extract<RunnerItem, { kind: 'pause' }>['confirmations'] }

@@ -11,6 +11,7 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { writeEffect } from './effects.js';
 import { type ScriptStep, scriptOf } from './script.js';
 
 interface Stage {
@@ -26,7 +27,8 @@ type Play = (step: never, stage: Stage) => AsyncIterable<RunnerItem> | Iterable<
 export class ScriptedAdapter implements RunnerAdapter {
   async *start(context: RunContext, signal: AbortSignal): AsyncIterable<RunnerItem> {
     const script = scriptOf(context.options, context.input);
-    const from = (context.checkpoint as { readonly next?: number } | undefined)?.next ?? 0;
+    const { next: from = 0, begun } = (context.checkpoint ?? {}) as { readonly next?: number; readonly begun?: string };
+    if (begun !== undefined) yield effectEvent('tool.failed', begun, { error: OUTCOME_UNKNOWN });
     for (let place = from; place < script.length; place += 1) {
       const step = script[place]!;
       if (step.run !== undefined && step.run !== context.runNo) continue;
@@ -86,6 +88,16 @@ const PLAYS = {
     await writeFile(inside, text);
     yield { kind: 'artifact', path: file, name, mediaType: 'text/plain' } as RunnerItem;
   },
+  async *effect({ effect: file }: Step<'effect'>, { context, next }: Stage) {
+    const token = `effect-${next}`;
+    yield effectEvent('tool.invoked', token);
+    yield { kind: 'checkpoint', data: { next, begun: token } } as RunnerItem;
+    // The way out into the world is open when the call is in the log and the run is live.
+    await context.tools.call('summarise', { text: 'It is done.' }, token);
+    writeEffect(file, { taskId: context.taskId, runNo: context.runNo, token });
+    yield effectEvent('tool.completed', token);
+    yield { kind: 'checkpoint', data: { next } } as RunnerItem;
+  },
   async *tool({ tool: { name, args, id } }: Step<'tool'>, { context }: Stage) {
     const call = { tool_call_id: id, tool_name: name };
     yield toolEvent('tool.invoked', { ...call, arguments: args });
@@ -116,6 +128,12 @@ const PLAYS = {
     yield garbage as RunnerItem;
   },
 };
+
+const OUTCOME_UNKNOWN = { code: 'outcome_unknown', message: 'The run was lost while it was at this.' };
+
+function effectEvent(type: string, token: string, more: object = {}): RunnerItem {
+  return toolEvent(type, { tool_call_id: token, tool_name: 'summarise', ...more });
+}
 
 function toolEvent(type: string, payload: object): RunnerItem {
   return { kind: 'event', ...({ type, payload } as RunnerEvent) };
