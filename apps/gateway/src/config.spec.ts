@@ -17,6 +17,7 @@ describe('readConfig', () => {
       adminKey: undefined,
       linkKeys: undefined,
       maxBodyBytes: 1_048_576,
+      maxUploadBytes: 104_857_600,
       leaseMs: 30_000,
       drainMs: 25_000,
       logLevel: 'info',

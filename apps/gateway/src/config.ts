@@ -29,6 +29,12 @@ export const SETTINGS = {
     meaning: 'The largest JSON body it takes.',
     ...integerFrom(1_024, 104_857_600),
   },
+  MAX_UPLOAD_BYTES: {
+    default: '104857600',
+    unit: 'bytes',
+    meaning: 'The largest artifact that may be uploaded.',
+    ...integerFrom(1_024, 5_368_709_120),
+  },
   LEASE_SECONDS: {
     default: '30',
     unit: 's',
@@ -58,6 +64,7 @@ export interface GatewayConfig {
   readonly adminKey: ApiKey | undefined;
   readonly linkKeys: readonly LinkKey[] | undefined;
   readonly maxBodyBytes: number;
+  readonly maxUploadBytes: number;
   readonly leaseMs: number;
   readonly drainMs: number;
   readonly logLevel: string;
@@ -81,6 +88,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): GatewayConfig 
     adminKey: settings.ADMIN_API_KEY,
     linkKeys: settings.LINK_KEYS,
     maxBodyBytes: settings.MAX_BODY_BYTES,
+    maxUploadBytes: settings.MAX_UPLOAD_BYTES,
     leaseMs: settings.LEASE_SECONDS * 1_000,
     drainMs: settings.DRAIN_SECONDS * 1_000,
     logLevel: settings.LOG_LEVEL,

@@ -13,6 +13,7 @@ import {
   PgRunStore,
   PgSecretStore,
   PgTaskStore,
+  PgUploadStore,
 } from '#lib/persistence';
 import { isSecretOf, type LinkKey, LinkSigner, parseApiKey } from '#lib/security';
 import { DiskBlobStore } from '#lib/storage';
@@ -62,6 +63,8 @@ export async function openInfrastructure(
       agents: new PgAgentStore(source),
       keys: new PgKeyStore(source),
       blobs: new DiskBlobStore(config.storageDir),
+      uploads: new PgUploadStore(requests),
+      maxUploadBytes: config.maxUploadBytes,
       health: new PgDatabaseHealth(requests),
       queue: messaging.queue,
       bus: messaging.bus,

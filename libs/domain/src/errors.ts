@@ -13,6 +13,7 @@ export const ERRORS = {
   gone: { status: 410, title: 'It existed and was removed', retryable: false },
   payload_too_large: { status: 413, title: 'The body is too large', retryable: false },
   unsupported_media_type: { status: 415, title: 'The content type is not supported', retryable: false },
+  range_not_satisfiable: { status: 416, title: 'No byte of the asked range exists', retryable: false },
   unsupported_input: { status: 422, title: 'The agent does not take this input', retryable: false },
   no_route: { status: 422, title: 'No route of the agent matches the task', retryable: false },
   unknown_agent: { status: 422, title: 'There is no such agent', retryable: false },

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { ArtifactId, ArtifactRecord, Scope, TaskKey, TaskSnapshot, TaskStore } from '#lib/domain';
 import { LinkSigner } from '#lib/security';
 import { MemoryBlobStore } from '../../../../test/support/memory-blob-store.js';
+import { SilentLogger } from '../../../../test/support/silent-logger.js';
 import { ArtifactsService, type ContentRequest } from './artifacts.service.js';
 import type { Caller } from './caller.js';
 
@@ -12,6 +13,7 @@ async function setUp(change: Partial<ArtifactRecord> = {}): Promise<{
   artifacts: ArtifactsService;
   clock: { nowMs: number };
   record: ArtifactRecord;
+  blobs: MemoryBlobStore;
 }> {
   const blobs = new MemoryBlobStore();
   const { sha256, size } = await blobs.put(
@@ -46,7 +48,8 @@ async function setUp(change: Partial<ArtifactRecord> = {}): Promise<{
     publicUrl: () => 'https://swy.example',
     signer: new LinkSigner([{ id: 'k', secret: Buffer.alloc(32, 1) }]),
   };
-  return { artifacts: new ArtifactsService(store as TaskStore, blobs, links, () => clock.nowMs), clock, record };
+  const ports = { tasks: store as TaskStore, blobs, logger: new SilentLogger() };
+  return { artifacts: new ArtifactsService(ports, links, () => clock.nowMs), clock, record, blobs };
 }
 
 function requestOf(link: string, method = 'GET'): ContentRequest {
@@ -73,24 +76,34 @@ describe('a link to an artifact', () => {
       /^https:\/\/swy\.example\/v1\/artifacts\/art_00000000000000000000000000000001\/content\?exp=1700000600&sig=k\.[\w-]{43}$/,
     );
     expect(downloadExpiresAtMs).toBe(1_700_000_600_000);
-    const { headers, bytes } = await artifacts.open(requestOf(downloadUrl));
-    expect(await read(bytes)).toBe('<h1>hi</h1>');
+    const { headers, size, etag, ...content } = await artifacts.open(requestOf(downloadUrl));
+    expect(await read(await content.read())).toBe('<h1>hi</h1>');
+    expect(await read(await content.read({ start: 1, end: 3 }))).toBe('h1');
+    expect([size, etag]).toEqual([11, `"${record.sha256}"`]);
     expect(headers).toEqual({
       'Content-Type': 'text/html',
-      'Content-Length': '11',
       'Content-Disposition': 'attachment; filename="page.html"',
       'X-Content-Type-Options': 'nosniff',
       'Content-Security-Policy': "default-src 'none'; sandbox",
       'Cache-Control': 'private, max-age=600',
-      ETag: `"${record.sha256}"`,
     });
   });
 
-  it('answers HEAD with the same headers and no bytes', async () => {
+  it('also stands for HEAD', async () => {
     const { artifacts } = await setUp();
     const { downloadUrl } = await artifacts.get(ann, 't-1', 'art_00000000000000000000000000000001');
-    const { headers, bytes } = await artifacts.open(requestOf(downloadUrl, 'HEAD'));
-    expect([headers['Content-Length'], await read(bytes)]).toEqual(['11', '']);
+    expect((await artifacts.open(requestOf(downloadUrl, 'HEAD'))).size).toBe(11);
+  });
+
+  it('gives out nothing of bytes that have changed or are missing', async () => {
+    const { artifacts, record, blobs } = await setUp();
+    const content = await artifacts.open(
+      requestOf((await artifacts.get(ann, 't-1', 'art_00000000000000000000000000000001')).downloadUrl),
+    );
+    blobs.blobs.set(`t/${record.sha256}`, Buffer.from('<h1>ho</h1>'));
+    await expect(content.read()).rejects.toMatchObject({ name: 'CorruptBlobError' });
+    blobs.blobs.clear();
+    await expect(content.read()).rejects.toMatchObject({ code: 'not_found' });
   });
 
   it('is refused after ten minutes, for another artifact, and for another method', async () => {

@@ -1,9 +1,11 @@
 import {
   type ArtifactRecord,
+  type BlobRange,
   type BlobStore,
   DomainError,
   isArtifactId,
   isTaskId,
+  type Logger,
   type Page,
   type PageRequest,
   type TaskStore,
@@ -27,10 +29,15 @@ export interface ContentRequest {
   readonly sig: string;
 }
 
-/** Bytes on their way out, with the headers that keep a browser from running them. */
+/** Bytes that may go out, with the headers that keep a browser from running them. */
 export interface ArtifactContent {
   readonly headers: Readonly<Record<string, string>>;
-  readonly bytes: AsyncIterable<Uint8Array>;
+  /** In bytes. */
+  readonly size: number;
+  /** A strong tag, in its quotes. */
+  readonly etag: string;
+  /** All of it or a part. Its first bytes are read before this resolves. @throws DomainError `not_found`, CorruptBlobError */
+  read(range?: BlobRange): Promise<AsyncIterable<Uint8Array>>;
 }
 
 interface SignedRequest {
@@ -49,21 +56,26 @@ export interface Links {
   };
 }
 
+export interface ArtifactsPorts {
+  readonly tasks: TaskStore;
+  readonly blobs: BlobStore;
+  readonly logger: Logger;
+}
+
 const LIFE_SECONDS = 600;
 
 /** What tasks produced. An artifact that is unknown or out of reach is DomainError `not_found`. */
 export class ArtifactsService {
   constructor(
-    private readonly store: TaskStore,
-    private readonly blobs: BlobStore,
+    private readonly ports: ArtifactsPorts,
     private readonly links: Links,
     private readonly nowMs: () => number = Date.now,
   ) {}
 
   async list(caller: Caller, taskId: string, page: PageRequest): Promise<Page<LinkedArtifact>> {
-    const task = isTaskId(taskId) ? await this.store.snapshot(taskScopeOf(caller), taskId) : undefined;
+    const task = isTaskId(taskId) ? await this.ports.tasks.snapshot(taskScopeOf(caller), taskId) : undefined;
     if (!task) throw new DomainError('not_found', 'There is no such task.');
-    const { items, nextCursor } = await this.store.artifacts(task.taskKey, page);
+    const { items, nextCursor } = await this.ports.tasks.artifacts(task.taskKey, page);
     return { items: items.map((artifact) => this.link(artifact)), nextCursor };
   }
 
@@ -71,8 +83,8 @@ export class ArtifactsService {
     const scope = taskScopeOf(caller);
     if (!isTaskId(taskId) || !isArtifactId(artifactId)) throw unknownArtifact();
     const [task, artifact] = await Promise.all([
-      this.store.snapshot(scope, taskId),
-      this.store.artifact(scope, artifactId),
+      this.ports.tasks.snapshot(scope, taskId),
+      this.ports.tasks.artifact(scope, artifactId),
     ]);
     if (!task || artifact?.taskKey !== task.taskKey) throw unknownArtifact();
     return this.link(artifact);
@@ -85,16 +97,14 @@ export class ArtifactsService {
     if (!this.links.signer.verify(request, sig, this.nowMs())) {
       throw new DomainError('forbidden', 'The link is not valid or has expired.');
     }
-    const artifact = isArtifactId(artifactId) ? await this.store.linkedArtifact(artifactId) : undefined;
+    const artifact = isArtifactId(artifactId) ? await this.ports.tasks.linkedArtifact(artifactId) : undefined;
     if (!artifact) throw unknownArtifact();
-    const headers = headersOf(artifact);
-    if (method === 'HEAD') return { headers, bytes: nothing() };
-    const bytes = await this.blobs.open(artifact.tenant, artifact.sha256);
-    if (!bytes) throw unknownArtifact();
-    return { headers, bytes };
+    const read = (range?: BlobRange): Promise<AsyncIterable<Uint8Array>> => this.read(artifact, range);
+    return { headers: headersOf(artifact), size: artifact.size, etag: `"${artifact.sha256}"`, read };
   }
 
-  private link(artifact: ArtifactRecord): LinkedArtifact {
+  /** With a link that was signed now. */
+  link(artifact: ArtifactRecord): LinkedArtifact {
     const path = `/v1/artifacts/${artifact.artifact_id}/content`;
     const expSeconds = Math.floor(this.nowMs() / 1000) + LIFE_SECONDS;
     const exp = String(expSeconds);
@@ -105,18 +115,56 @@ export class ArtifactsService {
       downloadExpiresAtMs: expSeconds * 1000,
     };
   }
+
+  private async read(artifact: ArtifactRecord, range?: BlobRange): Promise<AsyncIterable<Uint8Array>> {
+    const { tenant, sha256, artifact_id } = artifact;
+    const bytes = await this.ports.blobs.open(tenant, sha256, range);
+    if (!bytes) {
+      this.ports.logger.error('the bytes of an artifact are missing', { artifactId: artifact_id, sha256 });
+      throw unknownArtifact();
+    }
+    return begun(this.watched(bytes, artifact));
+  }
+
+  /** Tells the operator of bytes that have changed: the reader only sees a connection that breaks. */
+  private async *watched(bytes: AsyncIterable<Uint8Array>, artifact: ArtifactRecord): AsyncIterable<Uint8Array> {
+    try {
+      yield* bytes;
+    } catch (error) {
+      const { artifact_id, sha256 } = artifact;
+      this.ports.logger.error('the bytes of an artifact cannot be read', { artifactId: artifact_id, sha256, error });
+      throw error;
+    }
+  }
+}
+
+/**
+ * The same bytes, the first of them already read: what is wrong from the start is known before a status goes out. No
+ * generator: one that was never started would not pass on that its reader has left.
+ */
+async function begun(bytes: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
+  const iterator = bytes[Symbol.asyncIterator]();
+  let first: IteratorResult<Uint8Array> | undefined = await iterator.next();
+  const next = async (): Promise<IteratorResult<Uint8Array>> => {
+    const read = first ?? (await iterator.next());
+    first = undefined;
+    return read;
+  };
+  const leave = async (): Promise<IteratorResult<Uint8Array>> => {
+    await iterator.return?.();
+    return { done: true, value: undefined };
+  };
+  return { [Symbol.asyncIterator]: () => ({ next, return: leave }) };
 }
 
 /** `nosniff` and a sandbox: what a runner made must never run in our origin. */
 function headersOf(artifact: ArtifactRecord): Readonly<Record<string, string>> {
   return {
     'Content-Type': MEDIA_TYPE.test(artifact.media_type) ? artifact.media_type : 'application/octet-stream',
-    'Content-Length': String(artifact.size),
     'Content-Disposition': contentDisposition(artifact.name),
     'X-Content-Type-Options': 'nosniff',
     'Content-Security-Policy': "default-src 'none'; sandbox",
     'Cache-Control': 'private, max-age=600',
-    ETag: `"${artifact.sha256}"`,
   };
 }
 
@@ -126,5 +174,3 @@ const MEDIA_TYPE = /^[\w.+-]{1,100}\/[\w.+-]{1,100}(?:; ?[\w-]{1,50}=[\w.+-]{1,1
 function unknownArtifact(): DomainError {
   return new DomainError('not_found', 'There is no such artifact.');
 }
-
-async function* nothing(): AsyncIterable<Uint8Array> {}

@@ -8,6 +8,7 @@ import {
   Logger,
   RunQueue,
   TaskStore,
+  type UploadStore,
 } from '#lib/domain';
 import { EventWriter } from '#lib/execution';
 import { Readiness } from '#lib/platform';
@@ -22,6 +23,7 @@ import { StreamHub } from './stream-hub.js';
 import { StreamsService } from './streams.service.js';
 import { SubmissionsService } from './submissions.service.js';
 import { TasksService } from './tasks.service.js';
+import { UploadsService } from './uploads.service.js';
 
 /** What the core stands on. */
 export interface CorePorts {
@@ -31,6 +33,9 @@ export interface CorePorts {
   readonly agents: AgentStore;
   readonly keys: KeyStore;
   readonly blobs: BlobStore;
+  readonly uploads: UploadStore;
+  /** The largest upload, in bytes. */
+  readonly maxUploadBytes: number;
   readonly health: DatabaseHealth;
   readonly queue: RunQueue;
   readonly bus: EventBus;
@@ -94,6 +99,11 @@ function serviceProviders(ports: CorePorts): readonly NamedProvider[] {
       useFactory: (tasks: TasksService, hub: StreamHub) => new StreamsService(tasks, hub, ports.log),
       inject: [TasksService, StreamHub],
     },
-    { provide: ArtifactsService, useFactory: () => new ArtifactsService(ports.tasks, ports.blobs, ports.links) },
+    { provide: ArtifactsService, useFactory: () => new ArtifactsService(ports, ports.links) },
+    {
+      provide: UploadsService,
+      useFactory: (artifacts: ArtifactsService) => new UploadsService(ports, artifacts, ports.maxUploadBytes),
+      inject: [ArtifactsService],
+    },
   ];
 }

@@ -1,16 +1,17 @@
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { Controller, Get, Param, Query, Req, Res } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiHeader, ApiOkResponse, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { ArtifactsService } from '../core/artifacts.service.js';
 import type { Caller } from '../core/caller.js';
+import { sendContent } from '../http/content.js';
 import { QueryPipe } from '../http/query.pipe.js';
 import { CurrentCaller, Public, Scopes } from '../http/scopes.decorator.js';
 import { ArtifactAnswer, ArtifactsAnswer } from './answer.dto.js';
 import { encodeArtifact, encodeArtifacts } from './artifacts.mapping.js';
 import { LinkQuery, PageQuery } from './query.dto.js';
 import { decodePage } from './tasks.mapping.js';
+
+const BINARY = { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } };
 
 @ApiTags('artifacts')
 @Controller('v1')
@@ -41,21 +42,21 @@ export class ArtifactsController {
     return encodeArtifact(await this.artifacts.get(caller, id, artifactId));
   }
 
-  @ApiOperation({ summary: 'The bytes behind a signed link.' })
-  @ApiOkResponse({ content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } } })
+  @ApiOperation({ summary: 'The bytes behind a signed link, all of them or one range.' })
+  @ApiHeader({ name: 'Range', required: false })
+  @ApiHeader({ name: 'If-Range', description: 'The `ETag` of an earlier answer.', required: false })
+  @ApiHeader({ name: 'If-None-Match', required: false })
+  @ApiOkResponse({ content: BINARY })
+  @ApiResponse({ status: 206, description: 'The range.', content: BINARY })
   @Public()
   @Get('artifacts/:aid/content')
   async content(
     @Param('aid') artifactId: string,
     @Query(QueryPipe) { exp = '', sig = '' }: LinkQuery,
-    @Req() { method, path }: Request,
+    @Req() request: Request,
     @Res() response: Response,
   ): Promise<void> {
-    const { headers, bytes } = await this.artifacts.open({ method, path, artifactId, exp, sig });
-    const content = Readable.from(bytes);
-    response.writeHead(200, headers);
-    if (method !== 'HEAD') return pipeline(content, response);
-    content.destroy();
-    response.end();
+    const { method, path } = request;
+    return sendContent(request, response, await this.artifacts.open({ method, path, artifactId, exp, sig }));
   }
 }

@@ -23,3 +23,7 @@ export function encodeArtifact(artifact: LinkedArtifact): ArtifactAnswer {
 export function encodeArtifacts({ items, nextCursor }: Page<LinkedArtifact>): ArtifactsAnswer {
   return { artifacts: items.map(encodeArtifact), next_cursor: nextCursor ?? null };
 }
+
+export function artifactPath({ artifact_id }: { readonly artifact_id: string }): string {
+  return `/v1/artifacts/${artifact_id}`;
+}

@@ -5,9 +5,19 @@ import { ArtifactsController } from './artifacts.controller.js';
 import { EventsController } from './events.controller.js';
 import { PlannedController } from './planned.controller.js';
 import { TasksController } from './tasks.controller.js';
+import { UploadsController } from './uploads.controller.js';
 
 /** Our own contract, `/v1`. */
-@Module({ controllers: [TasksController, EventsController, ArtifactsController, AgentsController, PlannedController] })
+@Module({
+  controllers: [
+    TasksController,
+    EventsController,
+    ArtifactsController,
+    UploadsController,
+    AgentsController,
+    PlannedController,
+  ],
+})
 export class NativeModule {
   /** `modules` offer the core services and the streams of `http`. */
   static over(modules: ModuleMetadata['imports']): DynamicModule {

@@ -1,10 +1,11 @@
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Module } from '@nestjs/common';
 import type { INestApplication } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import request from 'supertest';
 import { DomainError, Logger, SCOPES } from '#lib/domain';
-import type { AgentRecord, Scope, TaskFilter, TaskId, TaskKey, TaskSnapshot } from '#lib/domain';
+import type { AgentRecord, BlobRange, Scope, TaskFilter, TaskId, TaskKey, TaskSnapshot } from '#lib/domain';
 import { AgentsService } from '../core/agents.service.js';
 import { ArtifactsService } from '../core/artifacts.service.js';
 import type { ContentRequest } from '../core/artifacts.service.js';
@@ -14,7 +15,9 @@ import { StreamsService } from '../core/streams.service.js';
 import type { PageView } from '../core/streams.service.js';
 import { SubmissionsService } from '../core/submissions.service.js';
 import type { SubmitRequest } from '../core/submissions.service.js';
+import { receivedBytes } from '../core/received-bytes.js';
 import { TasksService } from '../core/tasks.service.js';
+import { UploadsService, type UploadRequest } from '../core/uploads.service.js';
 import { EdgeAdapter } from '../http/express.adapter.js';
 import { HttpModule } from '../http/http.module.js';
 import { describeApi } from '../http/openapi.js';
@@ -175,11 +178,25 @@ const artifacts: Fake<ArtifactsService> = {
   get: async () => linked,
   open: async (link: ContentRequest) => {
     seen.push(link);
-    const bytes = async function* (): AsyncGenerator<Uint8Array> {
-      yield Buffer.from('abc');
-    };
-    return { headers: { 'Content-Type': 'text/plain', 'Content-Length': '3' }, bytes: bytes() };
+    const read = async (range?: BlobRange): Promise<AsyncIterable<Uint8Array>> =>
+      (async function* () {
+        yield Buffer.from('abc').subarray(range?.start, range?.end);
+      })();
+    return { headers: { 'Content-Type': 'text/plain' }, size: 3, etag: '"e"', read };
   },
+  link: () => linked,
+};
+
+const uploads: Fake<UploadsService> = {
+  maxBytes: 10,
+  upload: async (_caller, { content, ...upload }: UploadRequest) => {
+    let size = 0;
+    for await (const chunk of receivedBytes(content, { maxBytes: 10, expected: upload.expected })) size += chunk.length;
+    seen.push({ ...upload, size });
+    return linked;
+  },
+  list: async () => ({ items: [linked] }),
+  get: async () => linked,
 };
 
 const agent = (id: string): AgentRecord =>
@@ -219,6 +236,7 @@ const ports = [
   { provide: TasksService, useValue: tasks },
   { provide: StreamsService, useValue: logs },
   { provide: ArtifactsService, useValue: artifacts },
+  { provide: UploadsService, useValue: uploads },
   { provide: AgentsService, useValue: agents },
 ];
 
@@ -541,6 +559,69 @@ describe('the bytes of an artifact', () => {
       [expect.objectContaining({ method: 'HEAD' })],
     ]);
   });
+
+  it.each([
+    [{ range: 'bytes=1-' }, 206, 'bc', 'bytes 1-2/3'],
+    [{ range: 'bytes=0-0' }, 206, 'a', 'bytes 0-0/3'],
+    [{ range: 'bytes=-2', 'if-range': '"e"' }, 206, 'bc', 'bytes 1-2/3'],
+    [{ range: 'bytes=1-', 'if-range': '"other"' }, 200, 'abc', undefined],
+    [{ range: 'bytes=0-0,2-2' }, 200, 'abc', undefined],
+    [{ 'if-none-match': '"e"' }, 304, '', undefined],
+  ])('asked for with %j are %j %j', async (headers, status, text, contentRange) => {
+    const answer = await request(app.getHttpServer()).get('/v1/artifacts/a-1/content?exp=1&sig=k.x').set(headers);
+    const length = status === 304 ? undefined : String(text.length);
+    const { etag, 'content-range': shown, 'content-length': counted } = answer.headers;
+    expect([answer.status, answer.text, shown, etag, counted]).toEqual([status, text, contentRange, '"e"', length]);
+  });
+
+  it('that are not there are 416 with how many there are', async () => {
+    const answer = await request(app.getHttpServer())
+      .get('/v1/artifacts/a-1/content?exp=1&sig=k.x')
+      .set('Range', 'bytes=3-');
+    expect([answer.status, answer.headers['content-range'], answer.body.code]).toEqual([
+      416,
+      'bytes */3',
+      'range_not_satisfiable',
+    ]);
+  });
+});
+
+describe('an upload', () => {
+  const post = (path: string): request.Test =>
+    request(app.getHttpServer()).post(path).set('X-API-Key', 'tasks:submit').set('Content-Type', 'image/png');
+  const sha = createHash('sha256').update('abc').digest('hex');
+
+  it('is taken as it is and answered with the artifact', async () => {
+    const answer = await post('/v1/artifacts?name=a%20b.png').set('X-SHA256', sha).send(Buffer.from('abc'));
+    expect([answer.status, answer.headers['location'], answer.body.artifact_id]).toEqual([
+      201,
+      '/v1/artifacts/a-1',
+      'a-1',
+    ]);
+    const expected = { header: 'x-sha256', sha256: sha };
+    expect(seen).toEqual([
+      { name: 'a b.png', mediaType: 'image/png', expected, size: 3, requestId: answer.headers['x-request-id'] },
+    ]);
+  });
+
+  it.each<[string, Record<string, string>, string, [number, string | undefined]]>([
+    ['', {}, 'abc', [400, 'query.name']],
+    ['?name=', {}, 'abc', [400, 'query.name']],
+    [`?name=${'x'.repeat(256)}`, {}, 'abc', [400, 'query.name']],
+    ['?name=a%0Ab', {}, 'abc', [400, 'query.name']],
+    ['?name=a&name=b', {}, 'abc', [400, 'query.name']],
+    ['?name=a&other=b', {}, 'abc', [400, 'query.other']],
+    ['', { 'Content-Disposition': 'attachment; filename=""' }, 'abc', [400, 'header.content-disposition']],
+    ['?name=a', { 'X-SHA256': 'x' }, 'abc', [400, 'header.x-sha256']],
+    ['?name=a', { 'X-SHA256': '0'.repeat(64) }, 'abc', [400, 'header.x-sha256']],
+    ['?name=a', {}, '', [400, '']],
+    ['?name=a', { 'Content-Type': 'multipart/form-data; boundary=x' }, 'abc', [415, 'header.content-type']],
+    ['?name=a', { 'Content-Encoding': 'gzip' }, 'abc', [415, 'header.content-encoding']],
+    ['?name=a', {}, 'x'.repeat(11), [413, undefined]],
+  ])('%j with %j is refused', async (query, headers, body, [status, path]) => {
+    const answer = await post(`/v1/artifacts${query}`).set(headers).send(Buffer.from(body));
+    expect([answer.status, answer.body.errors?.[0].path, seen]).toEqual([status, path, []]);
+  });
 });
 
 describe('agents', () => {
@@ -612,6 +693,8 @@ describe('the description of the contract', () => {
       'get /v1/tasks/{id}/artifacts': 'tasks:read',
       'get /v1/tasks/{id}/artifacts/{aid}': 'tasks:read',
       'post /v1/artifacts': 'tasks:submit',
+      'get /v1/artifacts': 'tasks:read',
+      'get /v1/artifacts/{aid}': 'tasks:read',
       'get /v1/artifacts/{aid}/content': 'public',
       'get /v1/agents': 'agents:read',
       'get /v1/agents/{id}': 'agents:read',
@@ -655,10 +738,9 @@ describe('the description of the contract', () => {
 
   it('holds every route that is planned to 422, after the scopes', async () => {
     const planned = (await operations()).filter(
-      ({ path, method }) =>
-        /resume|keys|audit|tools|webhooks/.test(path) || /^(put|patch)/.test(method) || path === '/v1/artifacts',
+      ({ path, method }) => /resume|keys|audit|tools|webhooks/.test(path) || /^(put|patch)/.test(method),
     );
-    expect(planned).toHaveLength(15);
+    expect(planned).toHaveLength(14);
     for (const { method, path } of planned) {
       const call = (key: string): request.Test =>
         request(app.getHttpServer())

@@ -20,13 +20,6 @@ export class PlannedController {
   }
 
   @Planned()
-  @Scopes('tasks:submit')
-  @Post('artifacts')
-  uploadArtifact(): never {
-    throw notAvailable('', 'Uploading an artifact');
-  }
-
-  @Planned()
   @Scopes('agents:write', 'platform:admin')
   @Put('agents/:id')
   putAgent(): never {

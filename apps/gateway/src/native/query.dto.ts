@@ -126,3 +126,15 @@ export class LinkQuery {
   @MaxLength(200)
   sig?: string;
 }
+
+/** Query of `POST /v1/artifacts`. */
+export class UploadQuery {
+  @ApiPropertyOptional({
+    description: 'The name of the file; wins over that in `Content-Disposition`.',
+    maxLength: 255,
+  })
+  @IsOptional()
+  @IsString()
+  @MaxLength(255)
+  name?: string;
+}
