@@ -3,6 +3,7 @@ import {
   type AdapterErrorKind,
   isAdapterError,
   type RunContext,
+  type RunnerAnswer,
   type RunnerAdapter,
   type RunnerDescriptor,
   type RunnerItem,
@@ -17,6 +18,7 @@ import { RunSteps } from '../../libs/execution/src/run-steps.js';
 import { until } from './until.js';
 
 type Given = Partial<RunContext>;
+type Asked = Extract<RunnerItem, { kind: 'pause' }>['confirmations'];
 
 /** A runner with what it needs to show that it keeps the contract. */
 export interface Subject {
@@ -27,6 +29,8 @@ export interface Subject {
   readonly lasts: Given;
   /** A task that stores a checkpoint and then ends with a result; for runners that can resume. */
   readonly checkpoints?: Given;
+  /** A task that waits for an answer, and one to what it asks; for runners that can pause. */
+  readonly pauses?: { readonly given: Given; readonly answer: (asked: Asked) => RunnerAnswer };
   /** Tasks whose upstream drops, talks garbage or refuses; each is a fresh one. */
   readonly faults?: Readonly<Record<string, { readonly given: Given; readonly kind: AdapterErrorKind }>>;
   /** A task that would emit far more than a slow reader takes. */
@@ -132,13 +136,62 @@ export function describeConformance(descriptor: RunnerDescriptor, setUp: () => P
       if (!subject.checkpoints) return;
       const context = contextOf(subject.checkpoints);
       const whole = await collect(subject, context);
-      const saved = whole.items.find((item) => item.kind === 'checkpoint');
-      const checkpoint = JSON.parse(JSON.stringify(saved?.data)) as unknown;
+      const checkpoint = stored(whole.items.find((item) => item.kind === 'checkpoint'));
       const again = await collect(subject, { ...context, runNo: 2, checkpoint });
       expect(again.failure).toBeUndefined();
       expect(isEnd(again.items.at(-1)!)).toBe(true);
     });
+
+    it(`${descriptor.capabilities.pause ? 'stops after a checkpoint, and goes on from the answer elsewhere without doing anything twice' : 'says that it never pauses'}`, async () => {
+      expect(subject.pauses !== undefined).toBe(descriptor.capabilities.pause);
+      if (!subject.pauses) return;
+      const { given, answer } = subject.pauses;
+      const calls: string[] = [];
+      const context = contextOf({ ...given, ...(given.tools ? { tools: counted(given.tools, calls) } : {}) });
+      const before = await collect(subject, context);
+      expect(before.failure).toBeUndefined();
+      expect(before.items.filter(isEnd)).toHaveLength(1);
+      const pause = before.items.at(-1)!;
+      if (pause.kind !== 'pause') throw new Error(`the run ended with ${JSON.stringify(pause)}`);
+      const checkpoint = stored(before.items.findLast((item) => item.kind === 'checkpoint'));
+      const elsewhere = await setUp();
+      try {
+        const resumed = { ...context, runNo: 2, checkpoint, answer: answer(pause.confirmations) };
+        const after = await collect(elsewhere, resumed);
+        expect(after.failure).toBeUndefined();
+        expect(after.items.at(-1)?.kind).toBe('result');
+        expect(openSteps([...before.items, ...after.items])).toBeUndefined();
+        expect(new Set(calls).size).toBe(calls.length);
+      } finally {
+        await elsewhere.adapter.close();
+        await elsewhere.close();
+      }
+    });
   });
+}
+
+/** What a later run is given of a checkpoint. */
+function stored(item: RunnerItem | undefined): unknown {
+  if (item?.kind !== 'checkpoint') throw new Error('there is no checkpoint');
+  return JSON.parse(JSON.stringify(item.data)) as unknown;
+}
+
+/** Tools that note each call by name and arguments. */
+function counted(tools: RunContext['tools'], calls: string[]): RunContext['tools'] {
+  return {
+    ...tools,
+    call: (name, args, id) => {
+      calls.push(JSON.stringify([name, args]));
+      return tools.call(name, args, id);
+    },
+  };
+}
+
+/** Steps of all these items in one log; throws when one may not follow another. */
+function openSteps(items: readonly RunnerItem[]): string | undefined {
+  const steps = new RunSteps([]);
+  for (const item of items) if (item.kind === 'event') steps.apply(checkRunnerEvent(item));
+  return steps.open();
 }
 
 function createContext(root: string, given: Given): RunContext {
@@ -157,6 +210,7 @@ function createContext(root: string, given: Given): RunContext {
     options: {},
     detail: 'status',
     tools: { list: [], call: (name) => Promise.reject(new Error(`there is no tool ${name}`)) },
+    clientTools: [],
     workspace,
     budgets: {},
     ...given,

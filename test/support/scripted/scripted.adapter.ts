@@ -35,6 +35,7 @@ export class ScriptedAdapter implements RunnerAdapter {
       if (signal.aborted) throw new AdapterError('cancelled', 'The script was stopped.', { effects: 'none' });
       if ('end' in step) return;
       yield* playOf(step)(step as never, { context, signal, next: place + 1 });
+      if ('pause' in step) return;
     }
   }
 

@@ -10,6 +10,15 @@ describeConformance(scriptedDescriptor, async () => ({
   works: (word) => script(step, { wait_ms: 1 }, done, { result: word }),
   lasts: script(step, { wait_ms: 60_000 }, done, { result: 'late' }),
   checkpoints: script(step, done, { checkpoint: {} }, { result: 'done' }),
+  pauses: {
+    given: script(
+      step,
+      done,
+      { pause: [{ tool_call_id: 'q', kind: 'question', prompt: 'Go on?' }] },
+      { result: 'done' },
+    ),
+    answer: () => ({ decisions: [], input: 'yes', results: [] }),
+  },
   chatty: script({ repeat: 1_000_000, event: { type: 'message.delta', payload: { message_id: 'm', text: 'x{i}' } } }),
   faults: {
     drop: { given: script({ throw: { kind: 'unavailable' } }), kind: 'unavailable' },

@@ -27,6 +27,7 @@ export function createRunContext(claim: Claim, workspace: Workspace, tools: Tool
     checkpoint: claim.checkpoint === null ? undefined : (JSON.parse(claim.checkpoint) as unknown),
     answer: claim.answer === null ? undefined : (JSON.parse(claim.answer) as RunnerAnswer),
     tools,
+    clientTools: [],
     get workspace() {
       return workspace.path;
     },

@@ -84,6 +84,8 @@ export interface RunContext {
   /** Present when this run follows an answer. */
   readonly answer?: RunnerAnswer;
   readonly tools: ToolClient;
+  /** Tools the caller runs itself: a run asks for a call by pausing with a confirmation of the kind `client_tool`. */
+  readonly clientTools: readonly ToolDescription[];
   /** Absolute path of the task's own directory; exists, is writable, bounded in size. */
   readonly workspace: string;
   readonly budgets: Budgets;

@@ -40,6 +40,22 @@ describeConformance(dialogueDescriptor, async () => {
     works: (word) => ({ input: `Please add {"word": "${word}"} now and ${word}`, tools: echo(word) }),
     lasts: { agentId: 'hang', detail: 'full' },
     checkpoints: { input: 'Please add {"a": 1} now', tools },
+    pauses: {
+      given: {
+        input: 'Please add {"a": 1} and look {"a": 1} together',
+        tools: {
+          ...tools,
+          list: [
+            { ...tools.list[0]!, policy: 'confirm' },
+            { ...tools.list[0]!, name: 'look' },
+          ],
+        },
+      },
+      answer: (asked) => ({
+        decisions: asked.map(({ tool_call_id }) => ({ tool_call_id, approved: true })),
+        results: [],
+      }),
+    },
     faults: {
       drop: { given: { agentId: 'drop' }, kind: 'unavailable' },
       garbage: { given: { agentId: 'garbage' }, kind: 'protocol' },

@@ -22,7 +22,7 @@ export const dialogueDescriptor: RunnerDescriptor = {
       'tool.arguments.delta',
       'agent.event',
     ],
-    pause: false,
+    pause: true,
     resume: true,
     cancel: true,
   },
@@ -41,6 +41,12 @@ export const dialogueDescriptor: RunnerDescriptor = {
         type: 'integer',
         minimum: 1,
         description: 'Characters of the input shown to the model; by default 48000. Tools see all of it.',
+      },
+      conversation_limit: {
+        type: 'integer',
+        minimum: 1,
+        description:
+          'Characters of JSON the messages may have; by default 256000. Over that the oldest turns are left out.',
       },
       idle_seconds: {
         type: 'number',

@@ -1,9 +1,9 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Budgets, Detail, TaskKey } from '#lib/domain';
 import { BUILTIN_TOOLS } from '#lib/tools';
 import { FakeModelEndpoint, type Reply } from '../../../../test/support/fake-model-endpoint.js';
 import { until } from '../../../../test/support/until.js';
-import type { RunContext, RunnerItem, ToolClient, ToolDescription } from '../contract/index.js';
+import type { RunContext, RunnerAnswer, RunnerItem, ToolClient, ToolDescription } from '../contract/index.js';
 import { ToolError } from '../contract/index.js';
 import { createDialogueAdapter } from './index.js';
 
@@ -20,8 +20,8 @@ afterEach(async () => {
   await Promise.all(endpoints.splice(0).map((endpoint) => endpoint.stop()));
 });
 
-function tool(name: string, idempotent = true): ToolDescription {
-  return { name, description: name, parameters: { type: 'object' }, idempotent };
+function tool(name: string, idempotent = true, policy: 'allow' | 'confirm' = 'allow'): ToolDescription {
+  return { name, description: name, parameters: { type: 'object' }, idempotent, policy };
 }
 
 function toolClient(list: readonly ToolDescription[], implementations: Implementations): ToolClient {
@@ -55,6 +55,8 @@ interface Given {
   readonly budgets?: Budgets;
   readonly runNo?: number;
   readonly checkpoint?: unknown;
+  readonly clientTools?: readonly ToolDescription[];
+  readonly answer?: RunnerAnswer;
 }
 
 function contextOf(given: Given): RunContext {
@@ -71,9 +73,11 @@ function contextOf(given: Given): RunContext {
     options: given.options ?? {},
     detail: given.detail ?? 'verbose',
     tools: given.tools ?? toolClient([], {}),
+    clientTools: given.clientTools ?? [],
     workspace: '/nowhere',
     budgets: given.budgets ?? {},
     ...(given.checkpoint === undefined ? {} : { checkpoint: given.checkpoint }),
+    ...(given.answer === undefined ? {} : { answer: given.answer }),
   };
 }
 
@@ -501,3 +505,332 @@ describe('dialogues side by side', () => {
     });
   });
 });
+
+describe('dialogue with tools that are to be confirmed', () => {
+  const guarded = tool('add', false, 'confirm');
+  const CALL_TWO: Reply = {
+    text: ['Shall I?'],
+    toolCalls: [
+      { id: 'c', name: 'add', arguments: '{"a":1}' },
+      { id: 'd', name: 'add', arguments: '{"a":2}' },
+    ],
+  };
+  const made: [unknown, string][] = [];
+  const tools = toolClient([guarded], {
+    add: (args, id) => {
+      made.push([args, id]);
+      return { made: args };
+    },
+  });
+
+  beforeEach(() => {
+    made.length = 0;
+  });
+
+  type Decision = RunnerAnswer['decisions'][number];
+  const deciding = (...decisions: Decision[]): RunnerAnswer => ({ decisions, results: [] });
+  const yes = (id: string, more: Partial<Decision> = {}): Decision => ({ tool_call_id: id, approved: true, ...more });
+  const no = (id: string, reason: string): Decision => ({ tool_call_id: id, approved: false, reason });
+
+  it('stops at their calls, all of a turn together, with the conversation as its checkpoint', async () => {
+    const endpoint = await endpointWith(CALL_TWO);
+    const { items } = await run(endpoint, { tools, detail: 'full' });
+    expect(eventsOf(items)).toEqual(['message.started', 'message.delta', 'message.completed']);
+    expect(items.slice(-2)).toMatchObject([
+      { kind: 'checkpoint' },
+      {
+        kind: 'pause',
+        confirmations: [
+          { tool_call_id: 'call_1_1', kind: 'tool_confirmation', tool_name: 'add', arguments: { a: 1 } },
+          { tool_call_id: 'call_1_2', kind: 'tool_confirmation', tool_name: 'add', arguments: { a: 2 } },
+        ],
+      },
+    ]);
+    expect(made).toEqual([]);
+  });
+
+  it('makes what was approved, with exactly those arguments and under the id that was shown, and tells the model why not', async () => {
+    const { items: before } = await run(await endpointWith(CALL_TWO), { tools, detail: 'status' });
+    const endpoint = await endpointWith({ text: ['done'] });
+    const answer = deciding(no('call_1_1', 'too little'), yes('call_1_2'));
+    const { items } = await run(endpoint, { ...pausedWith(before, tools), answer });
+    expect(made).toEqual([[{ a: 2 }, 'call_1_2']]);
+    expect(eventsOf(items)).toEqual(['step.started', 'tool.invoked', 'tool.completed', 'step.completed']);
+    expect(endpoint.requests).toHaveLength(1);
+    expect(endpoint.requests[0]).toMatchObject({
+      messages: [
+        { role: 'user' },
+        { role: 'assistant', tool_calls: [{ id: 'c' }, { id: 'd' }] },
+        { role: 'tool', tool_call_id: 'd', content: '{"made":{"a":2}}' },
+        { role: 'tool', tool_call_id: 'c', content: 'too little' },
+      ],
+    });
+    expect(resultOf(items).result).toMatchObject({ text: 'done', metadata: { model_calls: 2 } });
+  });
+
+  it('makes an edited call as it was edited, and shows the model that call', async () => {
+    const { items: before } = await run(await endpointWith(CALL_TWO), { tools, detail: 'status' });
+    const endpoint = await endpointWith({ text: ['done'] });
+    const answer = deciding(yes('call_1_1', { edited_args: { a: 7, b: null } }), no('call_1_2', 'no'));
+    const { items } = await run(endpoint, { ...pausedWith(before, tools), answer });
+    expect(made).toEqual([[{ a: 7, b: null }, 'call_1_1']]);
+    expect(items).toContainEqual(
+      expect.objectContaining({
+        type: 'tool.invoked',
+        payload: expect.objectContaining({ arguments: { a: 7, b: null } }),
+      }),
+    );
+    const [, assistant] = endpoint.requests[0]!['messages'] as { tool_calls: { function: { arguments: string } }[] }[];
+    expect(assistant!.tool_calls.map((call) => call.function.arguments)).toEqual(['{"a":7,"b":null}', '{"a":2}']);
+  });
+
+  it('denies a call nobody decided on, and anything that is not true', async () => {
+    const { items: before } = await run(await endpointWith(CALL_TWO), { tools, detail: 'status' });
+    const endpoint = await endpointWith({ text: ['done'] });
+    const answer = deciding({ tool_call_id: 'call_1_1', approved: 'true' as unknown as boolean });
+    await run(endpoint, { ...pausedWith(before, tools), answer });
+    expect(made).toEqual([]);
+    expect(endpoint.requests[0]).toMatchObject({
+      messages: [{}, {}, { content: 'Permission denied by user' }, { content: 'Permission denied by user' }],
+    });
+  });
+
+  it('pauses as often as the model asks, though its endpoint names every call alike', async () => {
+    const { items: first } = await run(await endpointWith(CALL_ADD), { tools, detail: 'status' });
+    const { items: second } = await run(await endpointWith(CALL_ADD), {
+      ...pausedWith(first, tools),
+      answer: deciding(yes('call_1_1')),
+    });
+    expect(second.at(-1)).toMatchObject({ kind: 'pause', confirmations: [{ tool_call_id: 'call_2_1' }] });
+    const { items: third } = await run(await endpointWith({ text: ['done'] }), {
+      ...pausedWith(second, tools, 3),
+      answer: deciding(yes('call_2_1', { edited_args: { a: 9 } })),
+    });
+    expect(made).toEqual([
+      [{ a: 1, b: 2 }, 'call_1_1'],
+      [{ a: 9 }, 'call_2_1'],
+    ]);
+    expect(resultOf(third).result).toMatchObject({ text: 'done', metadata: { model_calls: 3 } });
+  });
+
+  it('makes the allowed calls of the same turn before it stops', async () => {
+    const both = toolClient([guarded, tool('look')], { look: () => 'seen', add: () => 3 });
+    const endpoint = await endpointWith({
+      toolCalls: [
+        { id: 'c', name: 'add', arguments: '{}' },
+        { id: 'l', name: 'look', arguments: '{}' },
+      ],
+    });
+    const { items: before } = await run(endpoint, { tools: both, detail: 'status' });
+    expect(eventsOf(before)).toEqual(['step.started', 'tool.invoked', 'tool.completed', 'step.completed']);
+    const next = await endpointWith({ text: ['done'] });
+    await run(next, { ...pausedWith(before, both), answer: deciding(yes('call_1_1')) });
+    expect(next.requests[0]).toMatchObject({
+      messages: [{}, {}, { tool_call_id: 'l', content: 'seen' }, { tool_call_id: 'c', content: '3' }],
+    });
+  });
+
+  it('counts the budgets of each run by itself, and what was used in all of them', async () => {
+    const usage = { prompt_tokens: 60, completion_tokens: 30 };
+    const budgets = { modelCalls: 1, toolCalls: 1, tokens: 100 };
+    const { items: before } = await run(await endpointWith({ ...CALL_ADD, usage }), { tools, budgets });
+    const endpoint = await endpointWith({ text: ['done'], usage });
+    const { items } = await run(endpoint, { ...pausedWith(before, tools), budgets, answer: deciding(yes('call_1_1')) });
+    expect(resultOf(items).usage).toEqual({ input_tokens: 120, output_tokens: 60 });
+  });
+
+  describe('when the resumed run is lost', () => {
+    /** The newest checkpoint when the resumed run was lost at the first event of that type. */
+    async function lostAt(type: string, list: ToolClient): Promise<Given> {
+      const { items: before } = await run(await endpointWith(CALL_TWO), { tools: list, detail: 'status' });
+      const given = { ...pausedWith(before, list), answer: deciding(yes('call_1_1'), no('call_1_2', 'no')) };
+      let checkpoint = given.checkpoint;
+      let isLost = false;
+      const stream = adapterFor(await endpointWith({ text: ['never'] })).start(
+        contextOf(given),
+        new AbortController().signal,
+      );
+      for await (const item of stream) {
+        isLost ||= item.kind === 'event' && item.type === type;
+        if (item.kind !== 'checkpoint') continue;
+        checkpoint = JSON.parse(JSON.stringify(item.data)) as unknown;
+        if (isLost) break;
+      }
+      return { ...given, checkpoint, runNo: 3 };
+    }
+
+    it('does not make an approved call again that was back', async () => {
+      const given = await lostAt('tool.completed', tools);
+      const endpoint = await endpointWith({ text: ['done'] });
+      const { items } = await run(endpoint, given);
+      expect(made).toEqual([[{ a: 1 }, 'call_1_1']]);
+      expect(eventsOf(items)).toEqual([]);
+      expect(JSON.stringify(endpoint.requests[0])).toContain('{\\"made\\":{\\"a\\":1}}');
+      expect(resultOf(items).result.text).toBe('done');
+    });
+
+    it('tells the model that the outcome of an approved call that was out is unknown', async () => {
+      const given = await lostAt('tool.invoked', tools);
+      made.splice(0);
+      const endpoint = await endpointWith({ text: ['I do not know.'] });
+      const { items } = await run(endpoint, given);
+      expect(made).toEqual([]);
+      expect(items[0]).toMatchObject({
+        type: 'tool.failed',
+        payload: { tool_call_id: 'call_1_1', error: { code: 'outcome_unknown' } },
+      });
+      expect(endpoint.requests[0]).toMatchObject({
+        messages: [
+          {},
+          {},
+          { tool_call_id: 'c', content: expect.stringContaining('it is not known whether it was done') },
+          { tool_call_id: 'd', content: 'no' },
+        ],
+      });
+    });
+
+    it('makes an approved call that was out once more when that is harmless', async () => {
+      const harmless = toolClient([tool('add', true, 'confirm')], { add: (args, id) => made.push([args, id]) });
+      const given = await lostAt('tool.invoked', harmless);
+      made.splice(0);
+      const { items } = await run(await endpointWith({ text: ['done'] }), given);
+      expect(made).toEqual([[{ a: 1 }, 'call_3_1']]);
+      expect(eventsOf(items)).toEqual([
+        'tool.failed',
+        'step.started',
+        'tool.invoked',
+        'tool.completed',
+        'step.completed',
+      ]);
+    });
+
+    it('starts over from the answer when nothing was stored', async () => {
+      const { items: before } = await run(await endpointWith(CALL_TWO), { tools, detail: 'status' });
+      const given = { ...pausedWith(before, tools, 3), answer: deciding(yes('call_1_1'), no('call_1_2', 'no')) };
+      const { items } = await run(await endpointWith({ text: ['done'] }), given);
+      expect(made).toEqual([[{ a: 1 }, 'call_1_1']]);
+      expect(resultOf(items).result.text).toBe('done');
+    });
+  });
+
+  it('works offline: the local model goes on with what it got and says what was not allowed', async () => {
+    const list = builtinTools(TEXT);
+    const supervised = { ...list, list: list.list.map((one) => ({ ...one, policy: 'confirm' as const })) };
+    const options = { ...ANALYST, instructions: 'Call summarise, score_sentiment and extract_key_phrases together.' };
+    const { items: before } = await run(undefined, { options, tools: supervised, detail: 'status' });
+    const pause = before.at(-1);
+    expect(pause).toMatchObject({
+      confirmations: [
+        { tool_name: 'summarise' },
+        { tool_name: 'score_sentiment' },
+        { tool_name: 'extract_key_phrases' },
+      ],
+    });
+    const answer = deciding(
+      yes('call_1_1'),
+      no('call_1_2', 'feelings are private'),
+      yes('call_1_3', { edited_args: { text: 'Blue trams run to the harbour.' } }),
+    );
+    const { items } = await run(undefined, { ...pausedWith(before, supervised), options, answer });
+    const { result } = resultOf(items);
+    expect(result.text).toContain('Score sentiment was not allowed: feelings are private');
+    expect(result.text).toMatch(/^Summary: .*tram/);
+    expect(result.data).not.toHaveProperty('sentiment');
+    expect(result.data).toMatchObject({
+      key_phrases: expect.arrayContaining([expect.objectContaining({ text: expect.stringContaining('trams') })]),
+    });
+    expect(result.metadata).toMatchObject({ model: 'local', not_collected: ['score_sentiment'] });
+  });
+});
+
+describe('dialogue with tools of the caller', () => {
+  const lookUp: ToolDescription = {
+    ...tool('look_up'),
+    parameters: { type: 'object', required: ['order'], properties: { order: { type: 'integer' } } },
+  };
+  const CALL: Reply = { toolCalls: [{ id: 'c', name: 'look_up', arguments: '{"order":7}' }] };
+  const results = (...list: RunnerAnswer['results']): RunnerAnswer => ({ decisions: [], results: list });
+
+  it('stops at their calls and goes on with what the caller answers', async () => {
+    const endpoint = await endpointWith(CALL);
+    const { items: before } = await run(endpoint, { clientTools: [lookUp], detail: 'status' });
+    expect(endpoint.requests[0]).toMatchObject({
+      tools: [{ function: { name: 'look_up', parameters: lookUp.parameters } }],
+    });
+    expect(eventsOf(before)).toEqual(['tool.invoked']);
+    expect(before.at(-1)).toMatchObject({
+      kind: 'pause',
+      confirmations: [{ tool_call_id: 'call_1_1', kind: 'client_tool', tool_name: 'look_up', arguments: { order: 7 } }],
+    });
+    const next = await endpointWith({ text: ['It is on its way.'] });
+    const answer = results({ tool_call_id: 'call_1_1', output: { state: 'sent' } });
+    const { items } = await run(next, { ...pausedWith(before), clientTools: [lookUp], answer });
+    expect(items[0]).toMatchObject({
+      type: 'tool.completed',
+      payload: { tool_call_id: 'call_1_1', tool_name: 'look_up', output: { state: 'sent' } },
+    });
+    expect(next.requests[0]).toMatchObject({ messages: [{}, {}, { tool_call_id: 'c', content: '{"state":"sent"}' }] });
+    expect(resultOf(items).result.text).toBe('It is on its way.');
+  });
+
+  it.each([
+    ['an error', results({ tool_call_id: 'call_1_1', error: 'no such order' }), 'no such order'],
+    ['nothing', results(), 'The caller gave no result.'],
+  ])('tells the model of %s', async (_what, answer, message) => {
+    const { items: before } = await run(await endpointWith(CALL), { clientTools: [lookUp], detail: 'status' });
+    const next = await endpointWith({ text: ['Sorry.'] });
+    const { items } = await run(next, { ...pausedWith(before), clientTools: [lookUp], answer });
+    expect(items[0]).toMatchObject({ type: 'tool.failed', payload: { error: { code: 'failed', message } } });
+    expect(next.requests[0]).toMatchObject({ messages: [{}, {}, { content: message }] });
+  });
+
+  it('waits for approvals and results of one turn together', async () => {
+    const tools = toolClient([tool('add', true, 'confirm')], { add: () => 3 });
+    const { items: before } = await run(
+      await endpointWith({ toolCalls: [...CALL.toolCalls!, { id: 'a', name: 'add', arguments: '{}' }] }),
+      { tools, clientTools: [lookUp], detail: 'status' },
+    );
+    expect(before.at(-1)).toMatchObject({ confirmations: [{ kind: 'client_tool' }, { kind: 'tool_confirmation' }] });
+    const next = await endpointWith({ text: ['done'] });
+    const answer: RunnerAnswer = {
+      decisions: [{ tool_call_id: 'call_1_2', approved: true }],
+      results: [{ tool_call_id: 'call_1_1', output: 'sent' }],
+    };
+    await run(next, { ...pausedWith(before, tools), clientTools: [lookUp], answer });
+    expect(next.requests[0]).toMatchObject({ messages: [{}, {}, { content: '"sent"' }, { content: '3' }] });
+  });
+
+  it('works offline when the request names the tool and its arguments', async () => {
+    const given = { input: 'Please look_up {"order": 7} for me', clientTools: [lookUp], detail: 'status' as const };
+    const { items: before } = await run(undefined, given);
+    expect(before.at(-1)).toMatchObject({ confirmations: [{ kind: 'client_tool', arguments: { order: 7 } }] });
+    const answer = results({ tool_call_id: 'call_1_1', output: { state: 'sent' } });
+    const { items } = await run(undefined, { ...given, ...pausedWith(before), answer });
+    expect(resultOf(items).result.text).toBe('State: sent');
+  });
+});
+
+describe('a long dialogue', () => {
+  it('leaves out its oldest turns, tells so, and keeps what was asked', async () => {
+    const endpoint = await endpointWith(CALL_ADD, CALL_ADD, CALL_ADD, { text: ['done'] });
+    const tools = toolClient([tool('add')], { add: () => 'x'.repeat(1_000) });
+    const { items } = await run(endpoint, { tools, options: { conversation_limit: 2_900 } });
+    expect(resultOf(items).result.metadata).toMatchObject({ trimmed_turns: 1 });
+    expect(items).toContainEqual(
+      expect.objectContaining({
+        type: 'agent.event',
+        payload: { framework: 'ai-sdk', event: { type: 'conversation-trimmed', turns: 1 } },
+      }),
+    );
+    const last = endpoint.requests.at(-1)!['messages'] as { role: string; content: string }[];
+    expect(last.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'assistant', 'tool']);
+    expect(last[0]!.content).toBe('The first 1 turns of this conversation are left out.');
+    expect(last[1]!.content).toBe(TEXT);
+  });
+});
+
+/** What the run after a pause is given. */
+function pausedWith(items: readonly RunnerItem[], tools?: ToolClient, runNo = 2): Given {
+  expect(items.at(-1)?.kind).toBe('pause');
+  return { checkpoint: checkpointsOf(items).at(-1), runNo, detail: 'status', ...(tools ? { tools } : {}) };
+}

@@ -93,6 +93,7 @@ describe('parseOptions', () => {
       collect: [],
       maxModelCalls: 32,
       inputLimit: 48_000,
+      conversationLimit: 256_000,
       idleMs: 120_000,
       temperature: undefined,
     });

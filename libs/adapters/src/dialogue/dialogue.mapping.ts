@@ -1,5 +1,8 @@
-import type { LanguageModelUsage, ModelMessage, TextStreamPart, ToolSet } from 'ai';
+import type { LanguageModelUsage, ModelMessage, TextStreamPart, ToolResultPart, ToolSet } from 'ai';
 import type { UsageBody } from '#lib/domain';
+import type { RunnerItem } from '../contract/index.js';
+import type { Conversation } from './conversation.js';
+import type { Answer } from './narration.js';
 
 /** A part of the framework's stream. */
 export type Part = TextStreamPart<ToolSet>;
@@ -10,6 +13,7 @@ export interface DialogueOptions {
   readonly collect: readonly string[];
   readonly maxModelCalls: number;
   readonly inputLimit: number;
+  readonly conversationLimit: number;
   readonly idleMs: number;
   readonly temperature: number | undefined;
 }
@@ -25,6 +29,7 @@ export function parseOptions(options: Readonly<Record<string, unknown>>): Dialog
     collect: Array.isArray(collect) ? collect.filter((name) => typeof name === 'string') : [],
     maxModelCalls: number('max_model_calls') ?? 32,
     inputLimit: number('input_limit') ?? 48_000,
+    conversationLimit: number('conversation_limit') ?? 256_000,
     idleMs: (number('idle_seconds') ?? 120) * 1000,
     temperature: number('temperature'),
   };
@@ -92,17 +97,22 @@ export function messagesOfTurn(calls: readonly TurnCall[]): ModelMessage[] {
     },
     {
       role: 'tool',
-      content: calls.map(({ toolCallId, toolName, outcome }) => ({
-        type: 'tool-result',
-        toolCallId,
-        toolName,
-        output:
-          'error' in outcome
-            ? { type: 'error-text', value: outcome.error }
-            : { type: 'json', value: outcome.value as null },
-      })),
+      content: calls.map(resultOfCall),
     },
   ];
+}
+
+/** The outcome of a call as the model reads it. */
+export function resultOfCall({ toolCallId, toolName, outcome }: TurnCall): ToolResultPart {
+  return {
+    type: 'tool-result',
+    toolCallId,
+    toolName,
+    output:
+      'error' in outcome
+        ? { type: 'error-text', value: outcome.error }
+        : { type: 'json', value: outcome.value as null },
+  };
 }
 
 /** Token counts, when the model gave any. */
@@ -140,4 +150,39 @@ export function mergeOutputs(outputs: ReadonlyMap<string, unknown>): Record<stri
     Object.assign(merged, isObject ? output : { [name]: output });
   }
   return merged;
+}
+
+/** How a run ended, besides its answer. */
+export interface Ending {
+  readonly model: string;
+  readonly collect: readonly string[];
+  /** Names of `collect` whose outputs there are not. */
+  readonly missing: readonly string[];
+  readonly finishReason: string | undefined;
+}
+
+/** The end of a run that answered. */
+export function resultItem(
+  { outputs, omitted, spent }: Pick<Conversation, 'outputs' | 'omitted' | 'spent'>,
+  { text, messageId }: Answer,
+  { model, collect, missing, finishReason }: Ending,
+): RunnerItem {
+  const collected = new Map([...outputs].filter(([name]) => collect.includes(name)));
+  return {
+    kind: 'result',
+    result: {
+      text,
+      ...(collect.length === 0 ? {} : { data: mergeOutputs(collected) }),
+      metadata: {
+        model,
+        model_calls: spent.modelCalls,
+        ...(finishReason === 'length' ? { finish_reason: 'length' } : {}),
+        ...(omitted.characters === 0 ? {} : { trimmed_characters: omitted.characters }),
+        ...(omitted.turns === 0 ? {} : { trimmed_turns: omitted.turns }),
+        ...(missing.length === 0 ? {} : { not_collected: missing }),
+      },
+    },
+    ...(messageId === undefined ? {} : { messageId }),
+    ...(spent.usage === undefined ? {} : { usage: spent.usage }),
+  };
 }

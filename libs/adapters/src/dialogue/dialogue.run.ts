@@ -1,13 +1,17 @@
-import { dynamicTool, jsonSchema, stepCountIs, streamText, type ModelMessage, type ToolSet } from 'ai';
+import { stepCountIs, streamText, type ModelMessage } from 'ai';
 import type { UsageBody } from '#lib/domain';
-import { BudgetError, type RunContext, type RunnerItem } from '../contract/index.js';
+import { BudgetError, type RunContext, type RunnerEvent, type RunnerItem } from '../contract/index.js';
+import { AwaitedCalls } from './awaited-calls.js';
+import { CallOrder } from './call-order.js';
 import { Conversation } from './conversation.js';
 import type { DialogueModel } from './dialogue.client.js';
 import { createAdapterError, toAdapterError } from './dialogue.errors.js';
-import { addUsage, mergeOutputs, parseOptions, usageOf, type DialogueOptions, type Part } from './dialogue.mapping.js';
+import { addUsage, parseOptions, resultItem, usageOf, type DialogueOptions, type Part } from './dialogue.mapping.js';
 import { Narration } from './narration.js';
 import { Outbox } from './outbox.js';
-import { FailedCall, ToolCalls } from './tool-calls.js';
+import { FailedCall, OUTPUT_LIMIT, ToolCalls } from './tool-calls.js';
+import { toolSet } from './tool-set.js';
+import { clientCallEvents, pauseOf, type WaitingCall } from './waiting.js';
 
 /** The local model reads no more than this: it follows instructions, it does not understand texts. */
 const LOCAL_INPUT_LIMIT = 4000;
@@ -21,12 +25,12 @@ export class DialogueRun {
   private readonly lostTurn: ReturnType<typeof Conversation.restore>['turn'];
   private readonly calls: ToolCalls;
   private readonly narration: Narration;
-  /** Calls the reader of the framework's stream has passed, and those waiting for that. */
-  private readonly passed = new Map<string, { promise: Promise<void>; resolve: () => void }>();
+  private readonly order = new CallOrder();
+  private readonly awaited: AwaitedCalls;
   private readonly ours = new Set<string>();
+  /** Of this run: a budget bounds one run. */
   private usage: UsageBody | undefined;
   private executing = 0;
-  private modelCalls = 0;
   private finishReason: string | undefined;
   private silence: NodeJS.Timeout | undefined;
 
@@ -36,22 +40,21 @@ export class DialogueRun {
     private readonly aborted: AbortSignal,
   ) {
     this.options = parseOptions(context.options);
-    const limit = model.provider === 'local' ? LOCAL_INPUT_LIMIT : Infinity;
+    const { inputLimit, conversationLimit, collect } = this.options;
+    const input = Math.min(inputLimit, model.provider === 'local' ? LOCAL_INPUT_LIMIT : Infinity);
+    const limits = { input, output: OUTPUT_LIMIT, messages: conversationLimit };
     const { conversation, turn } =
       context.checkpoint === undefined
-        ? { conversation: Conversation.begin(context.input, Math.min(limit, this.options.inputLimit)), turn: [] }
-        : Conversation.restore(context.checkpoint);
+        ? { conversation: Conversation.begin(context.input, limits), turn: [] }
+        : Conversation.restore(context.checkpoint, limits);
     this.conversation = conversation;
     this.lostTurn = turn;
     const { outbox } = this;
-    this.calls = new ToolCalls({
-      context,
-      conversation,
-      outbox,
-      signal: this.stop.signal,
-      collect: this.options.collect,
-    });
-    this.narration = new Narration(context.detail, context.runNo, model.modelId, (id) => this.calls.idOf(id));
+    this.calls = new ToolCalls({ context, conversation, outbox, signal: this.stop.signal, collect });
+    const idOf = (upstreamId: string): string => this.calls.idOf(upstreamId);
+    this.narration = new Narration(context.detail, context.runNo, model.modelId, idOf);
+    const clientTools = new Set(context.clientTools.map(({ name }) => name));
+    this.awaited = new AwaitedCalls((name) => clientTools.has(name), idOf);
   }
 
   async *items(): AsyncGenerator<RunnerItem, void, undefined> {
@@ -82,26 +85,47 @@ export class DialogueRun {
   }
 
   private async converse(): Promise<void> {
+    await this.takeUpAnswer();
     await this.takeUpLostTurn();
-    const { instructions, temperature } = this.options;
-    const { fullStream } = streamText({
+    const { temperature } = this.options;
+    const { messages } = this.conversation;
+    const stream = streamText({
       model: this.model,
-      messages: this.conversation.messages,
-      tools: this.wrapTools(),
+      messages,
+      tools: toolSet(this.context, (name, args, upstreamId) => this.execute(name, args, upstreamId)),
       stopWhen: stepCountIs(this.mostModelCalls()),
       abortSignal: this.stop.signal,
       maxRetries: 0,
-      prepareStep: ({ stepNumber, messages }) => this.prepareTurn(stepNumber, messages),
+      prepareStep: (step) => this.prepareTurn(step.messages, messages.length),
       onError: () => undefined,
-      ...(instructions === undefined ? {} : { system: instructions }),
+      ...this.system(),
       ...(temperature === undefined ? {} : { temperature }),
       experimental_include: { requestBody: false },
     });
-    for await (const part of fullStream) await this.take(part);
+    for await (const part of stream.fullStream) await this.take(part);
     clearTimeout(this.silence);
+    const waiting = this.waiting();
+    if (waiting.length > 0) return this.pause([...messages, ...(await stream.response).messages], waiting);
     this.checkEnd();
-    await this.collectMissing();
-    await this.outbox.put(this.result());
+    const missing = await this.collectMissing();
+    await this.outbox.put(
+      resultItem(this.conversation, this.narration.answer(), {
+        model: this.model.modelId,
+        collect: this.options.collect,
+        missing,
+        finishReason: this.finishReason,
+      }),
+    );
+  }
+
+  /** The answer to a pause: the calls it is about keep the ids they were shown under. */
+  private async takeUpAnswer(): Promise<void> {
+    const events = this.conversation.takeAnswer(this.context.answer);
+    for (const { id, upstreamId } of this.conversation.approved) {
+      this.calls.know(upstreamId, id);
+      this.order.pass(upstreamId);
+    }
+    if (events.length > 0) await this.outbox.put(...events.map(itemOf), this.checkpoint());
   }
 
   private async takeUpLostTurn(): Promise<void> {
@@ -115,24 +139,19 @@ export class DialogueRun {
     await this.saveTurn();
   }
 
-  private wrapTools(): ToolSet {
-    const wrapped: ToolSet = {};
-    for (const { name, description, parameters } of this.context.tools.list) {
-      wrapped[name] = dynamicTool({
-        description,
-        inputSchema: jsonSchema(parameters),
-        execute: (args, { toolCallId }) => this.execute(name, args, toolCallId),
-      });
-    }
-    return wrapped;
+  private system(): { system?: string } {
+    const { instructions } = this.options;
+    const { turns } = this.conversation.omitted;
+    const note = turns === 0 ? [] : [`The first ${turns} turns of this conversation are left out.`];
+    const lines = [...(instructions === undefined ? [] : [instructions]), ...note];
+    return lines.length === 0 ? {} : { system: lines.join('\n\n') };
   }
 
   private async execute(toolName: string, args: unknown, upstreamId: string): Promise<unknown> {
     this.executing += 1;
     clearTimeout(this.silence);
     try {
-      await this.passing(upstreamId).promise;
-      this.passed.delete(upstreamId);
+      await this.order.reached(upstreamId);
       this.ours.add(upstreamId);
       return await this.calls.make(toolName, args, upstreamId);
     } catch (error) {
@@ -143,32 +162,32 @@ export class DialogueRun {
     }
   }
 
-  /** What came before a call in the model's stream is told before the call. */
-  private passing(upstreamId: string): { promise: Promise<void>; resolve: () => void } {
-    let entry = this.passed.get(upstreamId);
-    if (!entry) {
-      let resolve = (): void => undefined;
-      const promise = new Promise<void>((done) => (resolve = done));
-      entry = { promise, resolve };
-      this.passed.set(upstreamId, entry);
-    }
-    return entry;
-  }
-
-  private async prepareTurn(turn: number, messages: readonly ModelMessage[]): Promise<undefined> {
-    this.modelCalls += 1;
-    if (turn === 0) return;
+  /** `known`: messages the run began with. The first turn has no more, unless approved calls came before it. */
+  private async prepareTurn(messages: readonly ModelMessage[], known: number): Promise<object | undefined> {
+    if (messages.length === known) return undefined;
     const { tokens } = this.context.budgets;
     if (tokens !== undefined && this.usage && this.usage.input_tokens + this.usage.output_tokens > tokens) {
       this.fail(new BudgetError(`The run may use ${tokens} tokens.`));
     }
-    this.conversation.endTurn(messages);
+    await this.endTurn(messages);
+    return { messages: this.conversation.messages, ...this.system() };
+  }
+
+  private async endTurn(messages: readonly ModelMessage[], waiting: readonly WaitingCall[] = []): Promise<void> {
+    const { turns } = this.conversation.omitted;
+    this.conversation.endTurn(messages, waiting);
+    const leftOut = this.conversation.omitted.turns - turns;
+    if (leftOut > 0) await this.outbox.put(...this.narration.trimmed(leftOut).map(itemOf));
     await this.saveTurn();
   }
 
   private async saveTurn(): Promise<void> {
-    await this.outbox.put({ kind: 'checkpoint', data: this.conversation.checkpoint() });
+    await this.outbox.put(this.checkpoint());
     this.calls.settled();
+  }
+
+  private checkpoint(): RunnerItem {
+    return { kind: 'checkpoint', data: this.conversation.checkpoint() };
   }
 
   private async take(part: Part): Promise<void> {
@@ -176,19 +195,22 @@ export class DialogueRun {
     if (part.type === 'error') throw part.error;
     if (part.type === 'start-step') this.calls.beginTurn();
     if (part.type === 'finish-step') {
-      this.usage = addUsage(this.usage, usageOf(part.usage));
+      const usage = usageOf(part.usage);
+      this.usage = addUsage(this.usage, usage);
+      this.conversation.spend(usage);
       this.finishReason = part.rawFinishReason === undefined ? 'missing' : part.finishReason;
     }
-    await this.outbox.put(...this.narration.take(part).map((event) => ({ kind: 'event' as const, ...event })));
+    await this.outbox.put(...this.narration.take(part).map(itemOf));
+    this.awaited.take(part);
     await this.takeCall(part);
     this.watch(part);
   }
 
   private async takeCall(part: Part): Promise<void> {
-    if (part.type === 'tool-call') this.passing(part.toolCallId).resolve();
+    if (part.type === 'tool-call') this.order.pass(part.toolCallId);
     if (part.type !== 'tool-result' && part.type !== 'tool-error') return;
     if (this.ours.delete(part.toolCallId) || part.type === 'tool-result') return;
-    this.passed.delete(part.toolCallId);
+    this.order.forget(part.toolCallId);
     await this.calls.refuse(part.toolName, part.input, part.toolCallId);
   }
 
@@ -203,8 +225,19 @@ export class DialogueRun {
     return Math.min(this.options.maxModelCalls, this.context.budgets.modelCalls ?? Infinity);
   }
 
-  private checkEnd(): void {
+  /** The calls this run ends with; an answer that broke off asks for nothing. */
+  private waiting(): WaitingCall[] {
     this.stop.signal.throwIfAborted();
+    return this.finishReason === 'tool-calls' || this.finishReason === 'stop' ? this.awaited.list() : [];
+  }
+
+  private async pause(messages: readonly ModelMessage[], waiting: readonly WaitingCall[]): Promise<void> {
+    await this.outbox.put(...[...this.narration.close(), ...clientCallEvents(waiting)].map(itemOf));
+    await this.endTurn(messages, waiting);
+    await this.outbox.put(pauseOf(waiting));
+  }
+
+  private checkEnd(): void {
     if (this.finishReason === 'tool-calls') {
       throw new BudgetError(`The run may call the model ${this.mostModelCalls()} times.`);
     }
@@ -216,38 +249,24 @@ export class DialogueRun {
     }
   }
 
-  /** The data of the result is promised whatever the model chose to call. */
-  private async collectMissing(): Promise<void> {
-    const offered = new Set(this.context.tools.list.map(({ name }) => name));
-    for (const name of this.options.collect) {
-      if (!offered.has(name) || this.conversation.outputs.has(name)) continue;
+  /** The data of the result is promised whatever the model chose to call; answers what could not be kept of that. */
+  private async collectMissing(): Promise<readonly string[]> {
+    const { list } = this.context.tools;
+    const missing = this.options.collect.filter((name) => !this.conversation.outputs.has(name));
+    for (const name of missing) {
+      // What is to be confirmed is not called behind the back of those who confirm.
+      if (list.find((tool) => tool.name === name)?.policy === 'confirm' || !list.some((tool) => tool.name === name))
+        continue;
       await this.calls.make(name, {}, `collect-${name}`).catch((error: unknown) => {
         if (!(error instanceof FailedCall)) throw error;
       });
     }
+    return missing.filter((name) => !this.conversation.outputs.has(name));
   }
+}
 
-  private result(): RunnerItem {
-    const { text, messageId } = this.narration.answer();
-    const { collect } = this.options;
-    const collected = new Map([...this.conversation.outputs].filter(([name]) => collect.includes(name)));
-    const { omitted } = this.conversation;
-    return {
-      kind: 'result',
-      result: {
-        text,
-        ...(collect.length === 0 ? {} : { data: mergeOutputs(collected) }),
-        metadata: {
-          model: this.model.modelId,
-          model_calls: this.modelCalls,
-          ...(this.finishReason === 'length' ? { finish_reason: 'length' } : {}),
-          ...(omitted === 0 ? {} : { trimmed_characters: omitted }),
-        },
-      },
-      ...(messageId === undefined ? {} : { messageId }),
-      ...(this.usage === undefined ? {} : { usage: this.usage }),
-    };
-  }
+function itemOf(event: RunnerEvent): RunnerItem {
+  return { kind: 'event', ...event };
 }
 
 function isBudgetError(error: unknown): error is BudgetError {

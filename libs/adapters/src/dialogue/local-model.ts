@@ -21,7 +21,8 @@ interface Call {
 /**
  * A model without a model: it keeps the product working offline and its answers are the same every time. Its rules:
  * call, one after another, each offered tool that the instructions name, and each that the user names (with the JSON
- * object that follows the name, if any), unless it needs arguments nobody gave; then put what the tools found in words.
+ * object that follows the name, if any), unless it needs arguments nobody gave; where they say "together", call those
+ * they name in one turn. Then put in words what the tools found, what failed and what was not allowed.
  */
 export class LocalModel implements DialogueModel {
   readonly specificationVersion = 'v3';
@@ -45,12 +46,14 @@ export class LocalModel implements DialogueModel {
 function respond({ prompt, tools }: CallOptions): Part[] {
   const offered = (tools ?? []).filter((tool): tool is FunctionTool => tool.type === 'function');
   const results = resultsIn(prompt);
-  const next = plan(prompt, offered).find(({ toolName }) => !results.some((result) => result.toolName === toolName));
-  return [{ type: 'stream-start', warnings: [] }, ...(next ? callParts(next, results.length) : textParts(results))];
+  const isNew = ({ toolName }: Call): boolean => !results.some((result) => result.toolName === toolName);
+  const next = plan(prompt, offered).map((turn) => turn.filter(isNew));
+  const turn = next.find((calls) => calls.length > 0);
+  return [{ type: 'stream-start', warnings: [] }, ...(turn ? callParts(turn, results.length) : textParts(results))];
 }
 
-/** What to call, in the order it is named. */
-function plan(prompt: Prompt, offered: readonly FunctionTool[]): Call[] {
+/** What to call in each turn, in the order it is named. */
+function plan(prompt: Prompt, offered: readonly FunctionTool[]): Call[][] {
   const instructions = prompt.flatMap((message) => (message.role === 'system' ? [message.content] : [])).join('\n');
   const wish = lastWish(prompt);
   const named = (text: string): { tool: FunctionTool; at: number }[] => {
@@ -59,13 +62,23 @@ function plan(prompt: Prompt, offered: readonly FunctionTool[]): Call[] {
       offered.filter((tool) => tool.name === word).map((tool) => ({ tool, at })),
     );
   };
-  const calls = [
-    ...named(instructions).map(({ tool }) => ({ tool, args: {} })),
-    ...named(wish).map(({ tool, at }) => ({ tool, args: objectAfter(wish, at + tool.name.length) })),
+  return [
+    ...turnsOf(
+      instructions,
+      named(instructions).map(({ tool }) => ({ tool, args: {} })),
+    ),
+    ...turnsOf(
+      wish,
+      named(wish).map(({ tool, at }) => ({ tool, args: objectAfter(wish, at + tool.name.length) })),
+    ),
   ];
-  return calls
-    .filter(({ tool, args }) => hasRequired(tool, args))
-    .map(({ tool, args }) => ({ toolName: tool.name, args }));
+}
+
+function turnsOf(text: string, named: readonly { tool: FunctionTool; args: Call['args'] }[]): Call[][] {
+  const possible = named.filter(({ tool, args }) => hasRequired(tool, args));
+  const calls = possible.map(({ tool, args }) => ({ toolName: tool.name, args }));
+  if (!/\btogether\b/i.test(text)) return calls.map((call) => [call]);
+  return [calls.filter(({ toolName }, at) => calls.findIndex((call) => call.toolName === toolName) === at)];
 }
 
 function lastWish(prompt: Prompt): string {
@@ -96,32 +109,40 @@ function objectAfter(text: string, at: number): Readonly<Record<string, unknown>
 interface Result {
   readonly toolName: string;
   readonly value: unknown;
-  readonly failed: boolean;
+  readonly outcome: 'found' | 'failed' | 'denied';
 }
 
+/** In the order of their calls: those of one turn come back in any. */
 function resultsIn(prompt: Prompt): Result[] {
-  return prompt.flatMap((message) =>
-    message.role !== 'tool'
-      ? []
-      : message.content.flatMap((part) => {
-          if (part.type !== 'tool-result') return [];
-          const { output } = part;
-          const failed = output.type.startsWith('error') || output.type === 'execution-denied';
-          return [{ toolName: part.toolName, value: 'value' in output ? output.value : output.reason, failed }];
-        }),
+  const results = new Map(
+    prompt.flatMap((message) => (message.role === 'tool' ? message.content.flatMap(resultOf) : [])),
   );
+  const calls = prompt.flatMap((message) => (message.role === 'assistant' ? message.content : []));
+  return calls.flatMap((part) => (part.type === 'tool-call' ? (results.get(part.toolCallId) ?? []) : []));
 }
 
-function callParts({ toolName, args }: Call, before: number): Part[] {
-  const id = `local-${before + 1}`;
-  const input = JSON.stringify(args);
-  return [
-    { type: 'tool-input-start', id, toolName },
-    { type: 'tool-input-delta', id, delta: input },
-    { type: 'tool-input-end', id },
-    { type: 'tool-call', toolCallId: id, toolName, input },
-    { type: 'finish', usage: USAGE, finishReason: { unified: 'tool-calls', raw: 'tool_calls' } },
-  ];
+type ToolContent = Extract<Prompt[number], { role: 'tool' }>['content'][number];
+
+function resultOf(part: ToolContent): [string, Result][] {
+  if (part.type !== 'tool-result') return [];
+  const { toolCallId, toolName, output } = part;
+  if (output.type === 'execution-denied') return [[toolCallId, { toolName, value: output.reason, outcome: 'denied' }]];
+  const outcome = output.type.startsWith('error') ? 'failed' : 'found';
+  return [[toolCallId, { toolName, value: output.value, outcome }]];
+}
+
+function callParts(calls: readonly Call[], before: number): Part[] {
+  const parts = calls.flatMap(({ toolName, args }, at): Part[] => {
+    const id = `local-${before + at + 1}`;
+    const input = JSON.stringify(args);
+    return [
+      { type: 'tool-input-start', id, toolName },
+      { type: 'tool-input-delta', id, delta: input },
+      { type: 'tool-input-end', id },
+      { type: 'tool-call', toolCallId: id, toolName, input },
+    ];
+  });
+  return [...parts, { type: 'finish', usage: USAGE, finishReason: { unified: 'tool-calls', raw: 'tool_calls' } }];
 }
 
 function textParts(results: readonly Result[]): Part[] {
@@ -135,8 +156,9 @@ function textParts(results: readonly Result[]): Part[] {
   ];
 }
 
-function inWords({ toolName, value, failed }: Result): string {
-  if (failed) return `${titleOf(toolName)} failed: ${phrase(value)}`;
+function inWords({ toolName, value, outcome }: Result): string {
+  if (outcome === 'failed') return `${titleOf(toolName)} failed: ${phrase(value)}`;
+  if (outcome === 'denied') return `${titleOf(toolName)} was not allowed: ${phrase(value)}`;
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return `${titleOf(toolName)}: ${phrase(value)}`;
   // Every text tool says which language it saw; once is enough, and the data has it.

@@ -35,6 +35,18 @@ export class Narration {
     return this.detail === 'status' ? [] : events;
   }
 
+  /** The run ends without a final answer: the message of its last turn is complete. */
+  close(): RunnerEvent[] {
+    const events = this.completeMessage();
+    return this.detail === 'status' ? [] : events;
+  }
+
+  /** The conversation was over its bound. */
+  trimmed(turns: number): RunnerEvent[] {
+    if (this.detail !== 'verbose') return [];
+    return [{ type: 'agent.event', payload: { framework: 'ai-sdk', event: { type: 'conversation-trimmed', turns } } }];
+  }
+
   answer(): Answer {
     const messageId = this.detail === 'status' ? undefined : this.messageId;
     return { text: this.text === '' ? this.lastText : this.text, messageId };

@@ -5,7 +5,7 @@ import { outputForModel } from './dialogue.mapping.js';
 import type { Outbox } from './outbox.js';
 
 /** Characters of a tool's output shown to the model. */
-const OUTPUT_LIMIT = 16_000;
+export const OUTPUT_LIMIT = 16_000;
 
 /** A tool call that did not work, for the model to read; the run goes on. */
 export class FailedCall extends Error {
@@ -51,6 +51,11 @@ export class ToolCalls {
     return id;
   }
 
+  /** A call of an earlier run keeps the id it had there. */
+  know(upstreamId: string, id: string): void {
+    this.ids.set(upstreamId, id);
+  }
+
   /** A new turn of the model begins; what it names are other calls. */
   beginTurn(): void {
     this.ids.clear();
@@ -80,12 +85,18 @@ export class ToolCalls {
     return value;
   }
 
-  /** A call the model got wrong, so that it never went out. */
+  /** A call the model got wrong, so that it never went out. Whether a tool that is not offered exists is not said here. */
   async refuse(toolName: string, args: unknown, upstreamId: string): Promise<void> {
+    if (!this.tools.has(toolName)) {
+      await this.make(toolName, args, upstreamId).catch((error: unknown) => {
+        if (!(error instanceof FailedCall)) throw error;
+      });
+      return;
+    }
     this.spend();
     const call: PendingCall = { id: this.idOf(upstreamId), upstreamId, toolName, args };
     await this.announce(call);
-    const message = 'There is no such tool, or its arguments are not JSON.';
+    const message = 'The arguments are not JSON.';
     await this.failed(call, { name: 'ToolError', code: 'invalid_arguments', message });
   }
 

@@ -50,6 +50,7 @@ async function contextOf(given: Partial<RunContext> = {}): Promise<RunContext> {
     options: {},
     detail: 'verbose',
     tools: { list: [], call: () => Promise.reject(new Error('no tools')) },
+    clientTools: [],
     workspace,
     budgets: {},
     ...given,
