@@ -2,6 +2,7 @@ import { Log1764500000001 } from './0001-log.js';
 import { Work1764500000002 } from './0002-work.js';
 import { Trust1764500000003 } from './0003-trust.js';
 import { Role1764500000004 } from './0004-role.js';
+import { SubmittedTools1764500000007 } from './0007-submitted-tools.js';
 import { Artifacts1764500000010 } from './0010-artifacts.js';
 
 /** In the order they are applied. */
@@ -10,5 +11,6 @@ export const MIGRATIONS = [
   Work1764500000002,
   Trust1764500000003,
   Role1764500000004,
+  SubmittedTools1764500000007,
   Artifacts1764500000010,
 ];

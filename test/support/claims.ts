@@ -32,6 +32,8 @@ export function createClaim(change: Partial<Claim> = {}): Claim {
     deadlineAtMs: Date.now() + 3_600_000,
     input: '"hello"',
     context: '{}',
+    clientTools: null,
+    allowedTools: [],
     checkpoint: null,
     answer: null,
     asked: [],

@@ -20,8 +20,8 @@ import { DiskBlobStore } from '#lib/storage';
 import { randomBytes } from 'node:crypto';
 import type { GatewayConfig } from './config.js';
 import type { RunnerKind } from './core/agents-file.js';
-import type { RunnerTraits } from './core/agents.service.js';
 import type { CorePorts } from './core/core.module.js';
+import type { RunnerTraits } from './core/runner-traits.js';
 
 /** What the process has opened, to be closed last. */
 export interface Infrastructure {

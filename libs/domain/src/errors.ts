@@ -63,6 +63,18 @@ export class DomainError extends Error {
   }
 }
 
+/** More faults than this say nothing new and may be as long as the body. */
+const MAX_FAULTS = 20;
+
+/** The error of a request with these faults; its message tells the first. */
+export function faulty(code: ErrorCode, faults: readonly Fault[]): DomainError {
+  const [first] = faults;
+  const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
+  const detail =
+    first === undefined ? `${ERRORS[code].title}.` : `${first.path || 'The body'}: ${first.message}${more}.`;
+  return new DomainError(code, detail, { faults: faults.slice(0, MAX_FAULTS) });
+}
+
 /** True for our own errors; by name, since realms differ under test. */
 export function isDomainError(error: unknown): error is DomainError {
   return error instanceof Error && error.name === 'DomainError';

@@ -21,7 +21,15 @@ export {
   parseDetail,
 } from './envelope.js';
 export type { StoredEvent, Frame } from './envelope.js';
-export { ERRORS, DomainError, isDomainError, UnavailableError, isUnavailableError, FAILURES } from './errors.js';
+export {
+  ERRORS,
+  DomainError,
+  faulty,
+  isDomainError,
+  UnavailableError,
+  isUnavailableError,
+  FAILURES,
+} from './errors.js';
 export type { ErrorCode, Fault, ErrorDetails, FailureCode } from './errors.js';
 export { DETAILS, EVENTS, isEventType, TERMINAL_EVENTS, isTerminalEvent } from './event-table.js';
 export type {
@@ -106,5 +114,7 @@ export { runtimeChannel, encodeRunSignal, decodeRunSignal } from './signals.js';
 export type { RunSignal } from './signals.js';
 export { EVERY_TOOL, TOOL_VERDICTS, ToolError, unknownTools, verdictOn } from './tool-policy.js';
 export type { ToolErrorCode, ToolPolicy, ToolVerdict } from './tool-policy.js';
+export { toolsOn, effectiveTools } from './tool-wishes.js';
+export type { ClientTool, ToolWishes } from './tool-wishes.js';
 export { TransitionError, statesBefore, transition, isStepEvent, stepTransition } from './transition.js';
 export type { StepEventType } from './transition.js';

@@ -59,7 +59,17 @@ export interface Projection {
 
 /** Columns of the stored rows that events do not determine: what was asked, and what is live. A comparison leaves them out. */
 export const UNPROJECTED_COLUMNS = {
-  request: ['task_id', 'tenant', 'input', 'context', 'ordinal', 'user_id', 'attributes'],
+  request: [
+    'task_id',
+    'tenant',
+    'input',
+    'context',
+    'ordinal',
+    'user_id',
+    'client_tools',
+    'allowed_tools',
+    'input_artifacts',
+  ],
   live: ['last_heartbeat_at', 'blocked_by', 'lease_until', 'runtime_id', 'run_open', 'run_pos', 'cancel_at'],
 } as const;
 

@@ -2,6 +2,7 @@ import type { AgentDeclaration, BackendChoice, Route, RouteCondition } from './a
 import { canonicalJson } from './canonical-json.js';
 import { DomainError } from './errors.js';
 import type { BackendVersion } from './ports/agent-store.js';
+import { toolsOn } from './tool-wishes.js';
 
 /** What routing may look at of a submission. */
 export interface RoutingRequest {
@@ -121,7 +122,6 @@ export function chooseBackend({ backends }: Route, point: number): BackendChoice
 /** What a run on this backend needs to know, frozen at submission. */
 export function backendOf({ agent, route }: Routed, choice: BackendChoice): Omit<BackendVersion, 'id'> {
   const { onLost, maxRuns, retries, graceSeconds, stallSeconds, budgets, tools: toolPolicy } = agent.policy;
-  const tools = route.tools ? agent.tools.filter((tool) => route.tools?.includes(tool)) : agent.tools;
   return {
     agentId: agent.id,
     runner: choice.runner,
@@ -134,7 +134,7 @@ export function backendOf({ agent, route }: Routed, choice: BackendChoice): Omit
       graceSeconds,
       stallSeconds,
       budgets,
-      tools,
+      tools: toolsOn(agent.tools, route.tools),
       ...(toolPolicy ? { toolPolicy } : {}),
     },
   };

@@ -1,4 +1,4 @@
-import type { AdapterErrorKind, Effects, RunnerItem } from '#lib/adapters/contract';
+import type { AdapterErrorKind, Effects, RunContext, RunnerItem } from '#lib/adapters/contract';
 import type { ResultBody } from '#lib/domain';
 
 /** One thing the scripted runner does. `run`: only in the run of that number. */
@@ -27,6 +27,8 @@ export type ScriptStep = { readonly run?: number } & (
   /** Calls a tool, with the events around it. */
   | { readonly tool: { readonly name: string; readonly args: unknown; readonly id: string } }
   | { readonly pause: Extract<RunnerItem, { kind: 'pause' }>['confirmations'] }
+  /** Ends with what the run was told under these names as the data of its result. */
+  | { readonly tell: readonly (keyof RunContext)[] }
   | { readonly result: string | ResultBody; readonly message_id?: string }
   /** Keeps the event loop busy. */
   | { readonly block_ms: number }

@@ -114,6 +114,10 @@ const PLAYS = {
     yield { kind: 'checkpoint', data: { next } } as RunnerItem;
     yield { kind: 'pause', confirmations: pause } as RunnerItem;
   },
+  *tell({ tell }: Step<'tell'>, { context }: Stage) {
+    const data = Object.fromEntries(tell.map((name) => [name, context[name]]));
+    yield { kind: 'result', result: { text: 'told', data, metadata: { model: 'scripted' } } } as RunnerItem;
+  },
   *result({ result, message_id }: Step<'result'>) {
     const body = typeof result === 'string' ? { text: result, metadata: { model: 'scripted' } } : result;
     yield { kind: 'result', result: body, messageId: message_id } as RunnerItem;

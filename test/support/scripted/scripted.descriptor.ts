@@ -5,7 +5,7 @@ import { EVENTS } from '#lib/domain';
 export const scriptedDescriptor: RunnerDescriptor = {
   kind: 'scripted',
   title: 'Scripted runner for tests',
-  capabilities: { events: Object.keys(EVENTS), pause: true, resume: true, cancel: true },
+  capabilities: { events: Object.keys(EVENTS), pause: true, clientTools: true, resume: true, cancel: true },
   optionsSchema: {
     type: 'object',
     properties: { script: { type: 'array', items: { type: 'object' } } },

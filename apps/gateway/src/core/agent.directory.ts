@@ -9,6 +9,7 @@ import {
   type Routed,
   type Unsubscribe,
 } from '#lib/domain';
+import type { RunnerTraits } from './runner-traits.js';
 
 /** Channel on which processes say that agents have changed. */
 const CHANNEL = 'agents';
@@ -19,6 +20,7 @@ export interface DirectoryPorts {
   readonly store: AgentStore;
   readonly bus: EventBus;
   readonly logger: Logger;
+  readonly runners: readonly RunnerTraits[];
 }
 
 /** The agents as this process knows them, at most five seconds old. */
@@ -56,6 +58,11 @@ export class AgentDirectory {
     this.versions.set(choice, made);
     made.catch(() => this.versions.delete(choice));
     return made;
+  }
+
+  /** What is known of a runner kind; undefined for one this gateway has no description of. */
+  capabilitiesOf(runner: string): RunnerTraits['capabilities'] | undefined {
+    return this.ports.runners.find(({ kind }) => kind === runner)?.capabilities;
   }
 
   /** Tells every process, this one too, to look again. Only a hint: they look by themselves before long. */

@@ -58,8 +58,14 @@ function agent(id: string, more: Partial<AgentDeclaration> = {}): AgentRecord {
 }
 
 const RUNNERS = [
-  { kind: 'full', capabilities: { events: ['step.started'], pause: true, resume: true, cancel: true } },
-  { kind: 'plain', capabilities: { events: ['message.delta'], pause: false, resume: false, cancel: true } },
+  {
+    kind: 'full',
+    capabilities: { events: ['step.started'], pause: true, clientTools: true, resume: true, cancel: true },
+  },
+  {
+    kind: 'plain',
+    capabilities: { events: ['message.delta'], pause: false, clientTools: false, resume: false, cancel: true },
+  },
 ];
 const caller: Caller = { tenant: 't', principal: 'p', keyId: 'k', scopes: new Set() };
 
@@ -74,7 +80,7 @@ async function setUp(...agents: AgentRecord[]): Promise<{
   const store = new MemoryAgentStore();
   const bus = new MemoryEventBus();
   store.agents = agents;
-  directory = new AgentDirectory({ store, bus, logger: new SilentLogger() });
+  directory = new AgentDirectory({ store, bus, logger: new SilentLogger(), runners: RUNNERS });
   await directory.open();
   return { store, bus, service: new AgentsService(directory, RUNNERS) };
 }

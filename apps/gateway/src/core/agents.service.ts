@@ -9,6 +9,7 @@ import {
 } from '#lib/domain';
 import type { AgentDirectory } from './agent.directory.js';
 import type { Caller } from './caller.js';
+import type { RunnerTraits } from './runner-traits.js';
 
 /** What an agent can do, whichever of its backends a task gets. */
 export interface AgentCapabilities {
@@ -21,17 +22,6 @@ export interface AgentCapabilities {
   readonly pause: boolean;
   readonly resume: boolean;
   readonly cancel: boolean;
-}
-
-/** What a runner kind declares of itself. */
-export interface RunnerTraits {
-  readonly kind: string;
-  readonly capabilities: {
-    readonly events: readonly string[];
-    readonly pause: boolean;
-    readonly resume: boolean;
-    readonly cancel: boolean;
-  };
 }
 
 /** What callers of this version can make use of. Tasks cannot be answered yet, so no agent can pause; parts of input are text or data. */

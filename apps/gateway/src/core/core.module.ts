@@ -14,11 +14,12 @@ import { EventWriter } from '#lib/execution';
 import { Readiness } from '#lib/platform';
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { AgentDirectory } from './agent.directory.js';
-import { AgentsService, type RunnerTraits } from './agents.service.js';
+import { AgentsService } from './agents.service.js';
 import { ApiKeyAuthenticator, type KeyFormat } from './api-key.authenticator.js';
 import { ArtifactsService, type Links } from './artifacts.service.js';
 import { Authenticator } from './authenticator.js';
 import { RunEnqueuer } from './run.enqueuer.js';
+import type { RunnerTraits } from './runner-traits.js';
 import { StreamHub } from './stream-hub.js';
 import { StreamsService } from './streams.service.js';
 import { SubmissionsService } from './submissions.service.js';
@@ -76,7 +77,7 @@ function serviceProviders(ports: CorePorts): readonly NamedProvider[] {
     { provide: RunEnqueuer, useFactory: () => new RunEnqueuer(ports.queue, ports.logger) },
     {
       provide: AgentDirectory,
-      useFactory: () => new AgentDirectory({ store: ports.agents, bus: ports.bus, logger: ports.logger }),
+      useFactory: () => new AgentDirectory({ ...ports, store: ports.agents }),
     },
     {
       provide: AgentsService,

@@ -1,4 +1,4 @@
-import { type AgentDeclaration, DomainError, type Fault, INPUT_MODES, type InputMode } from '#lib/domain';
+import { type AgentDeclaration, type DomainError, type Fault, faulty, INPUT_MODES, type InputMode } from '#lib/domain';
 import { compileSchema, type SchemaCheck } from './json-schema.js';
 
 /** Compiled schemas, for as long as the declaration is in use. */
@@ -41,10 +41,9 @@ function schemaOf(agent: AgentDeclaration, schema: Readonly<Record<string, unkno
 }
 
 function unsupported(faults: readonly Fault[]): DomainError {
-  const [first] = faults;
-  return new DomainError('unsupported_input', `${first?.path}: ${first?.message}.`, { faults });
+  return faulty('unsupported_input', faults);
 }
 
 function invalid(path: string, message: string): DomainError {
-  return new DomainError('invalid_request', `${path}: ${message}.`, { faults: [{ path, code: 'invalid', message }] });
+  return faulty('invalid_request', [{ path, code: 'invalid', message }]);
 }

@@ -21,6 +21,38 @@ export function compileSchema(schema: object): SchemaCheck {
   return (value) => (validate(value) ? [] : (validate.errors ?? []).slice(0, MAX_FAULTS).map(faultOf));
 }
 
+/** References are not inlined, or a small schema could become a large program. */
+const FOREIGN = {
+  strict: false,
+  validateFormats: false,
+  inlineRefs: false,
+  unicodeRegExp: false,
+  logger: false,
+} as const;
+const dialect = new Ajv2020({ ...FOREIGN, allErrors: true });
+
+/** Schemas found to be good, by their text: callers send the same ones again and again. */
+const sound = new Set<string>();
+const MAX_SOUND = 256;
+
+/** Faults of a JSON Schema that a caller sent, whatever dialect it names; none when it can be used. */
+export function faultsOfSchema(schema: Readonly<Record<string, unknown>>): readonly SchemaFault[] {
+  const text = JSON.stringify(schema);
+  if (sound.has(text)) return [];
+  if (Object.hasOwn(schema, '$async')) return [{ path: '/$async', message: 'is not a known field' }];
+  const { $schema: _dialect, ...readable } = schema;
+  if (!dialect.validateSchema(readable)) return (dialect.errors ?? []).slice(0, MAX_FAULTS).map(faultOf);
+  try {
+    // An instance of its own, for what it is given it keeps: its ids would meet those of other callers.
+    new Ajv2020({ ...FOREIGN, meta: false, validateSchema: false }).compile(readable);
+  } catch {
+    return [{ path: '', message: 'cannot be used: it has a reference or a pattern that leads nowhere' }];
+  }
+  if (sound.size >= MAX_SOUND) sound.clear();
+  sound.add(text);
+  return [];
+}
+
 function faultOf({ instancePath, keyword, params, message }: ErrorObject): SchemaFault {
   if (keyword === 'additionalProperties') {
     const { additionalProperty } = params as { additionalProperty: string };

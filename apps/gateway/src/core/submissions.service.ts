@@ -5,6 +5,7 @@ import {
   DomainError,
   encodeFrame,
   type EventDraft,
+  type Fault,
   type Frame,
   isTaskId,
   parseDetail,
@@ -29,6 +30,7 @@ import { checkInput } from './input.check.js';
 import type { RawJson } from './raw-json.js';
 import type { RunEnqueuer } from './run.enqueuer.js';
 import type { StreamHub } from './stream-hub.js';
+import { readToolRequest, type ToolRequest, toolTermsOf, toolWarnings } from './tool-terms.js';
 
 /** A task as a caller asks for it. */
 export interface SubmitRequest {
@@ -39,8 +41,10 @@ export interface SubmitRequest {
   readonly type?: string;
   /** A string, an object, or an array of parts. */
   readonly input: RawJson;
-  /** An object; absent: `{}`. `user_id` and `attributes` in it take part in routing. */
+  /** An object; absent: `{}`. `user_id` and `attributes` in it take part in routing, `allow_tools` and `deny_rules` narrow the tools. */
   readonly context?: RawJson;
+  /** Tools the caller runs itself: an array. */
+  readonly tools?: RawJson;
   /** 1 to 2,592,000; absent: the agent's. */
   readonly deadlineSeconds?: number;
   /** 0 to 9; absent: 5. */
@@ -62,6 +66,8 @@ export interface Submitted {
   readonly lastSeq: number;
   /** False: the same request came before, and this is its task as it stands now. */
   readonly created: boolean;
+  /** What was understood in another sense than it may have been meant. */
+  readonly warnings: readonly Fault[];
 }
 
 const DEFAULT_PRIORITY = 5;
@@ -82,49 +88,49 @@ export class SubmissionsService {
    * `unsupported_input`
    */
   async submit(caller: Caller, request: SubmitRequest): Promise<Submitted> {
+    const asked = readRequest(caller, request);
     const taskKey = newTaskKey();
     const keys = keysOf(caller, request, taskKey);
     // A repeat is answered before the agent may have changed its mind about such tasks.
     const isNamed = keys.ownTaskId || keys.idempotencyKey !== undefined;
     const known = isNamed ? await this.store.find(keys) : undefined;
-    if (known) return this.answer(caller, known);
-    const submission = await this.prepare(caller, request, { ...keys, taskKey });
+    if (known) return this.repeated(asked, known);
+    const submission = await this.prepare(asked, { ...keys, taskKey });
     if (request.isFollowed) this.hub.expect(submission);
     const outcome = await this.store.submit(submission);
-    if (outcome.kind === 'created') {
-      if (request.isFollowed) this.hub.begin(taskKey, firstFrame(submission, outcome.atMs));
-      const { pool, priority } = submission;
-      this.enqueuer.add({ taskKey, runNo: 1, pool, priority, delayMs: 0 });
-    }
-    return this.answer(caller, outcome);
+    if (outcome.kind !== 'created') return this.repeated(asked, outcome);
+    if (request.isFollowed) this.hub.begin(taskKey, firstFrame(submission, outcome.atMs));
+    const { taskId, pool, priority, agentId } = submission;
+    this.enqueuer.add({ taskKey, runNo: 1, pool, priority, delayMs: 0 });
+    return { taskKey, taskId, state: 'queued', lastSeq: 1, created: true, warnings: this.warnings(asked, agentId) };
   }
 
-  private async answer({ tenant }: Caller, outcome: SubmitOutcome): Promise<Submitted> {
+  private async repeated(asked: Asked, outcome: SubmitOutcome): Promise<Submitted> {
     if (outcome.kind === 'conflict') {
       throw new DomainError('idempotency_conflict', 'The key was used before, for another request.');
     }
     const { taskKey, taskId } = outcome;
-    if (outcome.kind === 'created') return { taskKey, taskId, state: 'queued', lastSeq: 1, created: true };
-    const task = await this.store.snapshot({ tenant }, taskId);
+    const task = await this.store.snapshot({ tenant: asked.caller.tenant }, taskId);
     if (!task) throw new DomainError('gone', 'The task of this key was removed.');
-    return { taskKey, taskId, state: task.state, lastSeq: task.lastSeq, created: false };
+    const { state, lastSeq, agentId } = task;
+    return { taskKey, taskId, state, lastSeq, created: false, warnings: this.warnings(asked, agentId) };
   }
 
-  private async prepare(
-    caller: Caller,
-    request: SubmitRequest,
-    keys: SubmissionKeys & { readonly taskKey: TaskKey },
-  ): Promise<Submission> {
-    const context = request.context ?? NO_CONTEXT;
-    const { userId, members } = readContext(context);
+  private warnings({ tools }: Asked, agentId: string): readonly Fault[] {
+    const agent = this.agents.all().find(({ id }) => id === agentId);
+    return agent ? toolWarnings(tools, agent) : tools.warnings;
+  }
+
+  private async prepare(asked: Asked, keys: SubmissionKeys & { readonly taskKey: TaskKey }): Promise<Submission> {
+    const { caller, request, context, tools } = asked;
     const { tenant } = caller;
-    const user = userId ?? caller.principal;
+    const user = context.userId ?? caller.principal;
     const routed = routeTask(this.agents.all(), {
       tenant,
       user,
       agentId: request.agentId,
       type: request.type,
-      context: members,
+      context: context.members,
     });
     checkInput(routed.agent, request.input.value);
     const seed = weightSeed(routed, { tenant, user, taskId: keys.taskId });
@@ -134,9 +140,10 @@ export class SubmissionsService {
     return {
       ...keys,
       ...terms,
+      ...toolTermsOf(tools, routed, this.agents.capabilitiesOf(backend.runner)?.clientTools ?? false),
       agentId: routed.agent.id,
       type: request.type,
-      userId,
+      userId: context.userId,
       backendVersionId: backend.id,
       runner: backend.runner,
       pool: backend.pool,
@@ -172,13 +179,29 @@ function keysOf({ tenant, principal }: Caller, request: SubmitRequest, taskKey: 
   return { tenant, principal, taskId, ownTaskId, idempotencyKey, bodyHash };
 }
 
-function readContext({ value }: RawJson): {
+/** A request with everything that can be read before it is known which agent it goes to. */
+interface Asked {
+  readonly caller: Caller;
+  readonly request: SubmitRequest;
+  readonly context: ReadContext;
+  readonly tools: ToolRequest;
+}
+
+interface ReadContext {
+  readonly text: string;
   readonly userId: string | undefined;
   readonly members: Readonly<Record<string, unknown>>;
-} {
+}
+
+function readRequest(caller: Caller, request: SubmitRequest): Asked {
+  const context = readContext(request.context ?? NO_CONTEXT);
+  return { caller, request, context, tools: readToolRequest(context.members, request.tools) };
+}
+
+function readContext({ text, value }: RawJson): ReadContext {
   const members = typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
   const userId = Object.hasOwn(members, 'user_id') ? members['user_id'] : undefined;
-  return { userId: typeof userId === 'string' && userId !== '' ? userId : undefined, members };
+  return { text, userId: typeof userId === 'string' && userId !== '' ? userId : undefined, members };
 }
 
 type Terms = Pick<Submission, 'detail' | 'priority' | 'deadlineAtMs'>;

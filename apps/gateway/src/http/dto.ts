@@ -1,16 +1,13 @@
 import { Allow, getMetadataStorage, validateSync } from 'class-validator';
 import type { ValidationError } from 'class-validator';
-import { DomainError, pointerTo } from '#lib/domain';
-import type { Fault } from '#lib/domain';
+import { faulty, pointerTo } from '#lib/domain';
+import type { DomainError, Fault } from '#lib/domain';
 
 /** A class whose fields carry class-validator's decorators. */
 export type Dto<T extends object> = new () => T;
 
 const NESTED = Symbol('nested');
 const OPEN = Symbol('open');
-
-/** More faults than this say nothing new and may be as long as the body. */
-const MAX_FAULTS = 20;
 
 interface Shape {
   readonly fields: ReadonlySet<string>;
@@ -49,11 +46,7 @@ export function decodeDto<T extends object>(dto: Dto<T>, value: unknown): T {
 
 /** The error of a request with these faults. */
 export function invalid(faults: readonly Fault[]): DomainError {
-  const [first] = faults;
-  const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
-  const detail =
-    first === undefined ? 'The request is not valid.' : `${first.path || 'The body'}: ${first.message}${more}.`;
-  return new DomainError('invalid_request', detail, { faults: faults.slice(0, MAX_FAULTS) });
+  return faulty('invalid_request', faults);
 }
 
 function checkObject(dto: Dto<object>, value: unknown, path: string): Fault[] {

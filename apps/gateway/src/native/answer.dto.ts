@@ -25,6 +25,17 @@ export class LinksAnswer {
   artifacts!: string;
 }
 
+export class WarningAnswer {
+  @ApiProperty({ description: 'JSON Pointer of what it is about.' })
+  path!: string;
+
+  @ApiProperty()
+  code!: string;
+
+  @ApiProperty()
+  message!: string;
+}
+
 export class SubmitAnswer {
   @ApiProperty()
   task_id!: string;
@@ -37,6 +48,12 @@ export class SubmitAnswer {
 
   @ApiProperty()
   links!: LinksAnswer;
+
+  @ApiPropertyOptional({
+    type: [WarningAnswer],
+    description: 'What was understood in another sense than it may have been meant; absent when nothing was.',
+  })
+  warnings?: readonly WarningAnswer[];
 }
 
 export class ErrorAnswer {

@@ -77,7 +77,21 @@ export class SubmitBody {
   @Free()
   session_id?: unknown;
 
-  @ApiPropertyOptional({ description: 'Not available yet.', type: 'array', items: { type: 'object' } })
+  @ApiPropertyOptional({
+    description: 'Tools you run yourself, for this task only: a call of one pauses the task until you give its result.',
+    type: 'array',
+    maxItems: 64,
+    items: {
+      type: 'object',
+      required: ['name'],
+      additionalProperties: false,
+      properties: {
+        name: { type: 'string', pattern: '^[A-Za-z_][A-Za-z0-9_-]{0,63}$' },
+        description: { type: 'string', maxLength: 4096 },
+        parameters: { type: 'object', additionalProperties: true, description: 'A JSON Schema of an object.' },
+      },
+    },
+  })
   @Free()
   tools?: unknown;
 
@@ -90,6 +104,28 @@ export class SubmitBody {
       parent_session_id: { type: 'string', maxLength: 200 },
       detail: { type: 'string', description: '`status`, `full` or `verbose`; any other word means `status`.' },
       attributes: { type: 'object', additionalProperties: true },
+      allow_tools: {
+        type: 'array',
+        maxItems: 1000,
+        items: { type: 'string', maxLength: 200 },
+        description: 'Names of tools: of those the agent has, only these.',
+      },
+      deny_rules: {
+        type: 'array',
+        maxItems: 1000,
+        items: {
+          type: 'object',
+          required: ['tool_name'],
+          additionalProperties: false,
+          properties: {
+            tool_name: { type: 'string', maxLength: 200 },
+            rule_content: { type: 'string', description: 'Not interpreted: the whole tool is denied, with a warning.' },
+            behavior: { type: 'string', description: '`deny`.' },
+            source: { type: 'string' },
+          },
+        },
+        description: 'Tools that may not be used, whatever else allows them.',
+      },
     },
   })
   @Nested(SubmitContext)

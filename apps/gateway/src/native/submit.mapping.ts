@@ -11,8 +11,7 @@ import type { SubmitBody } from './submit.dto.js';
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
 /** Fields that the schema knows and this version does not serve; any value but null asks for something. */
-const PLANNED_FIELDS = ['session_id', 'tools', 'callback'] as const;
-const PLANNED_CONTEXT = ['deny_rules', 'allow_tools'] as const;
+const PLANNED_FIELDS = ['session_id', 'callback'] as const;
 
 /** Submission of the native contract, checked beyond what the DTO can say. */
 export function decodeSubmit(
@@ -32,6 +31,7 @@ export function decodeSubmit(
     type: body.type ?? undefined,
     input: raw(document, 'input'),
     context: body.context == null ? undefined : raw(document, 'context'),
+    tools: body.tools == null ? undefined : raw(document, 'tools'),
     deadlineSeconds: body.deadline_seconds ?? undefined,
     priority: body.priority ?? undefined,
     detail: body.context?.detail ?? undefined,
@@ -40,7 +40,7 @@ export function decodeSubmit(
   };
 }
 
-export function encodeSubmitted({ taskId, state }: Submitted): SubmitAnswer {
+export function encodeSubmitted({ taskId, state, warnings }: Submitted): SubmitAnswer {
   const self = taskPath(taskId);
   return {
     task_id: taskId,
@@ -53,6 +53,7 @@ export function encodeSubmitted({ taskId, state }: Submitted): SubmitAnswer {
       cancel: `${self}/cancel`,
       artifacts: `${self}/artifacts`,
     },
+    ...(warnings.length > 0 ? { warnings } : {}),
   };
 }
 
@@ -69,14 +70,12 @@ export function notAvailable(path: string, what: string): DomainError {
   });
 }
 
-function raw(document: JsonDocument<SubmitBody>, field: 'input' | 'context'): RawJson {
+function raw(document: JsonDocument<SubmitBody>, field: 'input' | 'context' | 'tools'): RawJson {
   return { text: document.textOf(field)!, value: document.value[field] };
 }
 
 function refusePlanned(body: SubmitBody, headers: IncomingHttpHeaders): void {
   for (const field of PLANNED_FIELDS) if (body[field] != null) throw notAvailable(`/${field}`, field);
-  for (const field of PLANNED_CONTEXT)
-    if (body.context?.[field] != null) throw notAvailable(`/context/${field}`, `context.${field}`);
   if (body.mode === 'sync') throw notAvailable('/mode', 'mode "sync"');
   if (headers['x-api-mode'] === 'sync') throw notAvailable('header.x-api-mode', 'mode "sync"');
   const part = Array.isArray(body.input)

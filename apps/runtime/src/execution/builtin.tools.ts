@@ -9,7 +9,7 @@ export function builtinTools(claim: Claim, signal: AbortSignal): ToolClient {
   let input: { readonly value: unknown } | undefined;
   return new ToolGateway(
     {
-      allowed: claim.policy.tools,
+      allowed: claim.allowedTools,
       takeApproval: (toolName, args) => approvals.take(toolName, args),
       ...(claim.policy.toolPolicy ? { policy: claim.policy.toolPolicy } : {}),
     },

@@ -1,5 +1,5 @@
-import type { RunContext, RunnerAnswer, ToolClient } from '#lib/adapters/contract';
-import type { Claim } from '#lib/domain';
+import type { RunContext, RunnerAnswer, ToolClient, ToolDescription } from '#lib/adapters/contract';
+import type { Claim, ClientTool } from '#lib/domain';
 import type { Workspace } from './workspaces.js';
 
 /** The one key under which a caller's attributes travel. */
@@ -27,10 +27,15 @@ export function createRunContext(claim: Claim, workspace: Workspace, tools: Tool
     checkpoint: claim.checkpoint === null ? undefined : (JSON.parse(claim.checkpoint) as unknown),
     answer: claim.answer === null ? undefined : (JSON.parse(claim.answer) as RunnerAnswer),
     tools,
-    clientTools: [],
+    clientTools: clientToolsOf(claim),
     get workspace() {
       return workspace.path;
     },
     budgets: claim.policy.budgets,
   };
+}
+
+function clientToolsOf({ clientTools }: Claim): readonly ToolDescription[] {
+  if (clientTools === null) return [];
+  return (JSON.parse(clientTools) as readonly ClientTool[]).map((tool) => ({ ...tool, idempotent: false }));
 }

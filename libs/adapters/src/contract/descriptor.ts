@@ -14,6 +14,8 @@ export interface RunnerCapabilities {
   readonly events: readonly string[];
   /** It can stop and wait for an answer. */
   readonly pause: boolean;
+  /** It offers `RunContext.clientTools` to its model and pauses for their results; implies `pause`. */
+  readonly clientTools: boolean;
   /** After a lost runtime it can go on from its last checkpoint. */
   readonly resume: boolean;
   /** An abort stops it within the grace period. */

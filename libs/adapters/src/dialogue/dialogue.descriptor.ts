@@ -23,6 +23,7 @@ export const dialogueDescriptor: RunnerDescriptor = {
       'agent.event',
     ],
     pause: true,
+    clientTools: true,
     resume: true,
     cancel: true,
   },

@@ -7,6 +7,7 @@ export const workflowDescriptor: RunnerDescriptor = {
   capabilities: {
     events: ['step.started', 'step.completed', 'step.failed', 'step.retrying', 'model.usage', 'agent.event'],
     pause: false,
+    clientTools: false,
     resume: true,
     cancel: true,
   },

@@ -49,6 +49,10 @@ export interface Claim {
   readonly input: string;
   /** JSON text exactly as sent. */
   readonly context: string;
+  /** JSON text of the tools the caller runs itself (`ClientTool[]`). */
+  readonly clientTools: string | null;
+  /** Names of the server's tools the run may call: what the agent, the route and the caller allow. */
+  readonly allowedTools: readonly string[];
   /** JSON text of the newest checkpoint. */
   readonly checkpoint: string | null;
   /** JSON text of the answer this run follows. */

@@ -36,6 +36,10 @@ export interface Submission {
   readonly input: string;
   /** JSON text exactly as sent. */
   readonly context: string;
+  /** JSON text of the tools the caller runs itself (`ClientTool[]`); absent: none. */
+  readonly clientTools?: string;
+  /** Names of the server's tools its runs may call; absent: those of the backend's version. */
+  readonly allowedTools?: readonly string[];
   readonly created: EventDraft;
   readonly audit: AuditEntry;
 }

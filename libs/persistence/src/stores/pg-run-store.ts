@@ -163,6 +163,8 @@ interface ClaimRow {
   readonly deadline_at_ms: number;
   readonly input: string;
   readonly context: string;
+  readonly client_tools: string | null;
+  readonly allowed_tools: string | null;
   readonly options: string;
   readonly policy: string;
   readonly checkpoint: string | null;
@@ -173,6 +175,7 @@ interface ClaimRow {
 
 function decodeClaim(row: ClaimRow): Claim {
   const lost = row.event_type === 'task.retrying';
+  const policy = JSON.parse(row.policy) as RunPolicy;
   return {
     taskKey: row.task_key,
     taskId: row.task_id,
@@ -185,11 +188,13 @@ function decodeClaim(row: ClaimRow): Claim {
     createdBy: row.created_by,
     runner: row.runner,
     options: JSON.parse(row.options) as Claim['options'],
-    policy: JSON.parse(row.policy) as RunPolicy,
+    policy,
     detail: row.detail,
     deadlineAtMs: row.deadline_at_ms,
     input: row.input,
     context: row.context,
+    clientTools: row.client_tools,
+    allowedTools: row.allowed_tools === null ? policy.tools : (JSON.parse(row.allowed_tools) as readonly string[]),
     checkpoint: row.checkpoint,
     answer: row.answer,
     asked: (row.asked ?? []).map(({ tool_call_id, tool_name, digest }) => ({

@@ -32,7 +32,7 @@ beforeAll(async () => {
     graceSeconds: 10,
     stallSeconds: 180,
     budgets: {},
-    tools: [],
+    tools: ['of-backend'],
   } as const;
   backendId = (
     await new PgAgentStore(source).backendVersion({
@@ -164,6 +164,16 @@ describe('a task in Postgres', () => {
     expect((await tasks.steps(key, { limit: 10 })).items).toEqual([
       expect.objectContaining({ stepId: 's1', name: 'Look', state: 'completed', attempt: 1 }),
     ]);
+  });
+
+  it('brings every run the tools it was submitted with, else those of its backend', async () => {
+    const clientTools = '[{"name":"look","description":"","parameters":{"n":1.0}}]';
+    const [narrow, plain] = [await submitted({ clientTools, allowedTools: ['a'] }), await submitted()];
+    const failed = { runNo: 2, reason: 'error', delayMs: 0, error: { code: 'unavailable', message: 'x' } } as const;
+    expect((await claim(narrow))[0]).toMatchObject({ clientTools, allowedTools: ['a'] });
+    await log.append([runAppend(narrow, 0, [], { dispatch: failed })]);
+    expect((await claim(narrow, 2))[0]).toMatchObject({ clientTools, allowedTools: ['a'] });
+    expect((await claim(plain))[0]).toMatchObject({ clientTools: null, allowedTools: ['of-backend'] });
   });
 
   it('leaves nothing to be queued when it ends before it was claimed', async () => {

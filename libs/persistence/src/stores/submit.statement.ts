@@ -14,10 +14,11 @@ export const SUBMIT: Statement = {
 with input as (
   select * from unnest($1::uuid[], $2::text[], $3::text[], $4::bytea[], $5::text[], $6::text[], $7::text[], $8::text[],
     $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::int[], $16::timestamptz[],
-    $17::text[], $18::text[], $19::uuid[], $20::text[], $21::uuid[], $22::text[], $23::text[], $24::text[])
+    $17::text[], $18::text[], $19::uuid[], $20::text[], $21::uuid[], $22::text[], $23::text[], $24::text[],
+    $25::text[], $26::text[])
     as i(task_key, task_id, idempotency_key, body_hash, tenant, principal, agent_id, type, user_id, session_id,
       backend_version_id, runner, pool, detail, priority, deadline_at, input, context, event_id, payload,
-      audit_id, key_id, audit_details, request_id)
+      audit_id, key_id, audit_details, request_id, client_tools, allowed_tools)
 ),
 tick as materialized (select date_trunc('milliseconds', clock_timestamp()) as at),
 by_key as (
@@ -41,9 +42,9 @@ heads as (
 ),
 rows as (
   insert into tasks (task_key, tenant, task_id, agent_id, type, user_id, session_id, backend_version_id, runner, pool,
-    detail, priority, deadline_at, created_by, created_at, input, context)
+    detail, priority, deadline_at, created_by, created_at, input, context, client_tools, allowed_tools)
   select task_key, tenant, task_id, agent_id, type, user_id, session_id, backend_version_id, runner, pool,
-    detail, priority, deadline_at, principal, at, input, context from fresh
+    detail, priority, deadline_at, principal, at, input, context, client_tools, allowed_tools from fresh
 ),
 first_events as (
   insert into events (task_key, seq, event_id, event_type, at, payload)
@@ -99,5 +100,7 @@ export function submitColumns(batch: readonly Submission[]): unknown[] {
     column((s) => s.audit.keyId),
     column((s) => s.audit.details),
     column((s) => s.audit.requestId),
+    column((s) => s.clientTools ?? null),
+    column((s) => (s.allowedTools ? JSON.stringify(s.allowedTools) : null)),
   ];
 }

@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import path from 'node:path';
+import { describeEachBackingSet } from '../support/backing-sets.js';
+import { createDatabase, type TestDatabase } from '../support/database.js';
+import { call, Installation } from '../support/installation.js';
+import { createKeys } from '../support/keys.js';
+
+jest.setTimeout(60_000);
+
+const LOOK = { name: 'look', description: 'Looks out of the window.', parameters: { type: 'object', properties: {} } };
+const ALL_TOOLS = ['summarise', 'score_sentiment', 'extract_key_phrases'];
+
+type Json = Record<string, unknown>;
+
+describeEachBackingSet(({ redisUrl }) => {
+  let database: TestDatabase;
+  let installation: Installation;
+  let url: string;
+  let key: string;
+
+  beforeAll(async () => {
+    database = await createDatabase();
+    ({ ann: key } = await createKeys(database.url, { ann: { principal: 'ann' } }));
+    const env = { AGENTS_FILE: path.join(import.meta.dirname, 'submit.agents.yaml') };
+    installation = await Installation.start({ databaseUrl: database.url, redisUrl, gateways: 1, runtimes: 1, env });
+    ({ url } = installation.gateways[0]!);
+  });
+
+  afterAll(async () => {
+    await installation?.stop();
+    await database?.drop();
+  });
+
+  const submit = (body: Json, headers: Record<string, string> = {}): ReturnType<typeof call> =>
+    call(`${url}/v1/tasks`, { key, headers, body: { agent_id: 'tooled', ...body } });
+  const ended = async (id: unknown): Promise<Json> =>
+    (await call(`${url}/v1/tasks/${String(id)}/wait?timeout_seconds=30`, { key })).body;
+  const eventsOf = async (id: unknown): Promise<{ event_type: string; payload: Json }[]> => {
+    const headers = { accept: 'application/json' };
+    const { body } = await call(`${url}/v1/tasks/${String(id)}/events`, { key, headers });
+    return body['events'] as { event_type: string; payload: Json }[];
+  };
+  /** What the run of such a task was told under these names. */
+  const told = async (names: readonly string[], body: Json): Promise<Json> => {
+    const { status, body: answer } = await submit({ input: { script: [{ tell: names }] }, ...body });
+    expect(status).toBe(202);
+    const { result } = await ended(answer['task_id']);
+    return (result as { data: Json }).data;
+  };
+  const toolsTold = async (body: Json): Promise<string[]> => {
+    const { tools } = await told(['tools'], body);
+    return (tools as { list: { name: string }[] }).list.map(({ name }) => name);
+  };
+
+  describe('the tools of a task', () => {
+    it('are those of its agent and route when the caller says nothing', async () => {
+      expect(await toolsTold({})).toEqual(ALL_TOOLS);
+      expect(await toolsTold({ type: 'narrow' })).toEqual(['summarise']);
+    });
+
+    it('are narrowed by what the caller allows and denies, and never widened', async () => {
+      expect(await toolsTold({ context: { allow_tools: ['summarise', 'score_sentiment', 'rm'] } })).toEqual([
+        'summarise',
+        'score_sentiment',
+      ]);
+      const deny = [{ tool_name: 'summarise', behavior: 'DENY', source: 'parent' }];
+      expect(await toolsTold({ context: { deny_rules: deny } })).toEqual(['score_sentiment', 'extract_key_phrases']);
+      expect(await toolsTold({ type: 'narrow', context: { deny_rules: deny } })).toEqual([]);
+    });
+
+    it('can be called, and a denied one cannot: the platform tells the denial', async () => {
+      const tool = (name: string): Json => ({ tool: { name, args: { text: 'Good work.' }, id: name } });
+      const { body } = await submit({
+        input: { script: [tool('summarise'), tool('score_sentiment'), { result: 'done' }] },
+        context: { deny_rules: [{ tool_name: 'summarise' }] },
+      });
+      await ended(body['task_id']);
+      const calls = (await eventsOf(body['task_id'])).filter(({ event_type }) => event_type.startsWith('tool.'));
+      expect(calls.map(({ event_type, payload }) => [event_type, payload['tool_name']])).toEqual([
+        ['tool.invoked', 'summarise'],
+        ['tool.denied', 'summarise'],
+        ['tool.invoked', 'score_sentiment'],
+        ['tool.completed', 'score_sentiment'],
+      ]);
+    });
+
+    it('are told back where a wish was understood in another sense, also to a repeat', async () => {
+      const body = {
+        task_id: 'warned',
+        input: 'x',
+        context: { allow_tools: ['nobody'], deny_rules: [{ tool_name: 'summarise', rule_content: 'long texts' }] },
+      };
+      const warnings = [
+        expect.objectContaining({ path: '/context/deny_rules/0/rule_content', code: 'whole_tool_denied' }),
+        expect.objectContaining({ path: '/context/allow_tools/0', code: 'unknown_tool' }),
+      ];
+      expect((await submit(body)).body['warnings']).toEqual(warnings);
+      expect((await submit(body)).body['warnings']).toEqual(warnings);
+      expect((await submit({ input: 'x' })).body).not.toHaveProperty('warnings');
+    });
+
+    it('include those the caller runs itself, in the run only that asked for them', async () => {
+      const { clientTools, tools } = await told(['tools', 'clientTools'], { tools: [LOOK] });
+      expect(clientTools).toEqual([{ ...LOOK, idempotent: false }]);
+      expect((tools as { list: unknown[] }).list).toHaveLength(ALL_TOOLS.length);
+      expect(await told(['clientTools'], {})).toEqual({ clientTools: [] });
+    });
+
+    it('are refused as a whole where a name is taken or the runner cannot hand calls over', async () => {
+      const taken = await submit({ input: 'x', tools: [LOOK, { name: 'summarise' }] });
+      expect([taken.status, taken.body['code'], taken.body['errors']]).toEqual([
+        422,
+        'unsupported_input',
+        [expect.objectContaining({ path: '/tools/1/name', code: 'name_taken' })],
+      ]);
+      const deaf = await submit({ agent_id: 'deaf', input: 'x', tools: [LOOK] });
+      expect([deaf.status, deaf.body['code'], deaf.body['errors']]).toEqual([
+        422,
+        'unsupported_input',
+        [expect.objectContaining({ path: '/tools' })],
+      ]);
+    });
+  });
+});
