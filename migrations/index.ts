@@ -3,6 +3,7 @@ import { Work1764500000002 } from './0002-work.js';
 import { Trust1764500000003 } from './0003-trust.js';
 import { Role1764500000004 } from './0004-role.js';
 import { SubmittedTools1764500000007 } from './0007-submitted-tools.js';
+import { Life1764500000009 } from './0009-life.js';
 import { Artifacts1764500000010 } from './0010-artifacts.js';
 
 /** In the order they are applied. */
@@ -12,5 +13,6 @@ export const MIGRATIONS = [
   Trust1764500000003,
   Role1764500000004,
   SubmittedTools1764500000007,
+  Life1764500000009,
   Artifacts1764500000010,
 ];

@@ -40,6 +40,7 @@ export function createClaim(change: Partial<Claim> = {}): Claim {
     steps: [],
     reason: 'submitted',
     attempt: 1,
+    stalled: false,
     event: { seq: 2, eventId, type: 'task.started', atMs: 1_000, payload: '{"run_no":1,"runtime_id":"rt"}' },
     ...change,
   };

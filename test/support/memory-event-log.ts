@@ -142,11 +142,18 @@ function move(task: MemoryTask, append: Append, patch: TaskPatch, nowMs: number)
 }
 
 function holds(task: MemoryTask, guard: RunGuard | ControlGuard): boolean {
+  if (!agrees(guard.cancelRequested, task.cancelAtMs !== undefined)) return false;
   if (guard.kind === 'run') return task.runOpen && task.runNo === guard.runNo && task.runPos === guard.runPos;
   return (
     guard.from.includes(task.state) &&
-    (guard.runOpen === undefined || guard.runOpen === task.runOpen) &&
-    (guard.runNo === undefined || guard.runNo === task.runNo) &&
-    (guard.waitId === undefined || guard.waitId === task.waitId)
+    agrees(guard.runOpen, task.runOpen) &&
+    agrees(guard.runNo, task.runNo) &&
+    agrees(guard.waitId, task.waitId) &&
+    agrees(guard.stalled, task.stalled)
   );
+}
+
+/** A condition that is not asked for holds. */
+function agrees<T>(asked: T | undefined, actual: T | null): boolean {
+  return asked === undefined || asked === actual;
 }

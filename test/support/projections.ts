@@ -36,9 +36,19 @@ export async function assertProjections(databaseUrl: string): Promise<number> {
 
 async function assertTask(task: StoredTask, log: PgEventLog, store: PgTaskStore): Promise<void> {
   const expected = await rebuild(task.task_key, log);
-  const { runOpen, runtimeId, taskKey, taskId, tenant, blockedBy, lastHeartbeatAtMs, pendingConfirmations, ...stored } =
-    (await store.snapshot({ tenant: task.tenant }, task.task_id)) ?? assert.fail(`${task.task_id} has no snapshot`);
-  const what = `task ${taskId} (${tenant}, ${taskKey}, run open: ${runOpen} at ${runtimeId}, blocked by ${blockedBy}, seen ${lastHeartbeatAtMs})`;
+  const {
+    runOpen,
+    runtimeId,
+    pool,
+    taskKey,
+    taskId,
+    tenant,
+    blockedBy,
+    lastHeartbeatAtMs,
+    pendingConfirmations,
+    ...stored
+  } = (await store.snapshot({ tenant: task.tenant }, task.task_id)) ?? assert.fail(`${task.task_id} has no snapshot`);
+  const what = `task ${taskId} (${tenant}, ${taskKey}, run open: ${runOpen} at ${runtimeId} of ${pool}, blocked by ${blockedBy}, seen ${lastHeartbeatAtMs})`;
   assert.deepEqual(stored, expected.task, what);
   assert.deepEqual(
     new Map((await store.steps(task.task_key, PAGE)).items.map((step) => [step.stepId, step])),

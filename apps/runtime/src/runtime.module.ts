@@ -90,11 +90,16 @@ function running({ runtimeId, leaseMs, workDir }: RuntimeConfig, logger: Logger)
     },
     {
       provide: TaskProcessor,
-      useFactory: ({ runs, messaging: { bus, queue } }: Infrastructure, executor: TaskExecutor, live: LiveRuns) => {
+      useFactory: (
+        { runs, messaging: { bus, queue } }: Infrastructure,
+        executor: TaskExecutor,
+        live: LiveRuns,
+        stalls: StallWatch,
+      ) => {
         const claimer = new RunClaimer({ runs, bus, logger }, { id: runtimeId, leaseMs });
-        return new TaskProcessor({ claimer, executor, live, queue, logger });
+        return new TaskProcessor({ claimer, executor, live, stalls, queue, logger });
       },
-      inject: [Infrastructure, TaskExecutor, LiveRuns],
+      inject: [Infrastructure, TaskExecutor, LiveRuns, StallWatch],
     },
   ];
 }

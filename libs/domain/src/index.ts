@@ -85,7 +85,7 @@ export type { LogFields } from './ports/logger.js';
 export { RunConsumer, RunQueue } from './ports/run-queue.js';
 export type { ConsumeOptions } from './ports/run-queue.js';
 export { RunStore } from './ports/run-store.js';
-export type { RunJob, ClaimRequest, AskedCall, Claim, RunPolicy, LostRun, DueTask } from './ports/run-store.js';
+export type { RunJob, ClaimRequest, AskedCall, Claim, RunPolicy, LostRun, DueJob, DueTask } from './ports/run-store.js';
 export { SecretStore } from './ports/secret-store.js';
 export { TaskStore } from './ports/task-store.js';
 export type {

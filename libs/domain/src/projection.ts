@@ -70,7 +70,17 @@ export const UNPROJECTED_COLUMNS = {
     'allowed_tools',
     'input_artifacts',
   ],
-  live: ['last_heartbeat_at', 'blocked_by', 'lease_until', 'runtime_id', 'run_open', 'run_pos', 'cancel_at'],
+  live: [
+    'last_heartbeat_at',
+    'blocked_by',
+    'lease_until',
+    'runtime_id',
+    'run_open',
+    'run_pos',
+    'cancel_at',
+    'lost_runs',
+    'attempt',
+  ],
 } as const;
 
 /**

@@ -110,9 +110,36 @@ describe('events of a run', () => {
     recorder.checkpoint({ at: 1 });
     recorder.checkpoint({ at: 2 });
     await recorder.handOn({ runNo: 2, reason: 'handover', delayMs: 0 });
-    expect(log.batches).toHaveLength(1);
+    const shapes = log.batches.map(([append]) => [append!.events.length, append!.checkpoint, append!.dispatch?.runNo]);
+    expect(shapes).toEqual([
+      [1, '{"at":2}', undefined],
+      [0, undefined, 2],
+    ]);
     expect(log.tasks.get(claim.taskKey)).toMatchObject({ checkpoint: '{"at":2}', runOpen: false, state: 'running' });
     expect(stored.filter(({ taskKey }) => taskKey === claim.taskKey)).toHaveLength(1);
+  });
+
+  it.each([
+    ['be handed on', (recorder: RunRecorder) => recorder.handOn({ runNo: 2, reason: 'error', delayMs: 9_000 })],
+    ['pause', (recorder: RunRecorder) => recorder.pause([{ tool_call_id: 'q', kind: 'question' }], 1_000)],
+  ] as const)(
+    'are kept, and the task is cancelled, where a cancel was asked just before it would %s',
+    async (_, goOn) => {
+      const { claim, recorder } = record();
+      void recorder.event(step('s1'));
+      await until(() => log.types(claim.taskKey).length === 1);
+      log.tasks.get(claim.taskKey)!.cancelAtMs = 999;
+      await expect(goOn(recorder)).resolves.toMatchObject({ kind: 'stored' });
+      expect(log.types(claim.taskKey)).toEqual(['step.started', 'task.cancelled']);
+      expect(log.tasks.get(claim.taskKey)).toMatchObject({ state: 'cancelled', runOpen: false });
+    },
+  );
+
+  it('that is not ours any more are refused, and so is its end', async () => {
+    const { claim, recorder } = record();
+    log.tasks.get(claim.taskKey)!.runNo = 2;
+    await expect(recorder.handOn({ runNo: 2, reason: 'error', delayMs: 0 })).resolves.toEqual({ kind: 'fenced' });
+    expect(log.types(claim.taskKey)).toEqual([]);
   });
 
   it('hold back a runner that is faster than the log', async () => {

@@ -127,10 +127,9 @@ export class RunRecorder {
     return this.finish({ events: await draftFinalAnswer(answer, { detail, isStarted, keeper: this.keeper }) });
   }
 
-  /** Stops the run until somebody answers. @throws ProtocolError when it is not said for what. */
+  /** Stops the run until somebody answers, unless a cancel was asked. @throws ProtocolError when it is not said for what. */
   async pause(confirmations: readonly OpenConfirmation[], nowMs: number): Promise<WriteOutcome> {
-    const events = draftPause(confirmations, nowMs);
-    return this.finish({ events });
+    return this.goOn({ events: draftPause(confirmations, nowMs) });
   }
 
   fail(error: ErrorBody, details: { readonly phase?: string; readonly usage?: UsageBody } = {}): Promise<WriteOutcome> {
@@ -141,9 +140,16 @@ export class RunRecorder {
     return this.finish({ events: [draftEvent({ type: 'task.cancelled', payload: { forced } })] });
   }
 
-  /** Closes the run and leaves the task to the next one. */
+  /** Closes the run and leaves the task to the next one, unless a cancel was asked. */
   handOn(dispatch: Dispatch): Promise<WriteOutcome> {
-    return this.finish({ events: [], dispatch });
+    return this.goOn({ events: [], dispatch });
+  }
+
+  /** Ends the run, not the task; where a cancel was asked meanwhile, the task too. */
+  private async goOn(write: Pick<Write, 'events' | 'dispatch'>): Promise<WriteOutcome> {
+    const outcome = await this.finish({ ...write, unlessCancelled: true });
+    // If it was not a cancel that stood against it, the run is not ours any more, and this is fenced off as well.
+    return outcome.kind === 'fenced' ? this.cancel(false) : outcome;
   }
 
   private async oversize(body: EventBody, error: OversizeError): Promise<void> {
@@ -168,7 +174,7 @@ export class RunRecorder {
     this.ports.writer.write({ taskKey, taskId, guard: this.cursor, settle: this.settled, ...write });
   }
 
-  private finish(write: Pick<Write, 'events' | 'dispatch'>): Promise<WriteOutcome> {
+  private finish(write: Pick<Write, 'events' | 'dispatch' | 'unlessCancelled'>): Promise<WriteOutcome> {
     const { taskKey, taskId } = this.claim;
     return this.ports.writer.append({ taskKey, taskId, guard: this.cursor, ...write });
   }

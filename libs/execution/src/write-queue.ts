@@ -1,4 +1,14 @@
-import type { Append, Appended, AuditEntry, ControlGuard, Dispatch, EventDraft, TaskId, TaskKey } from '#lib/domain';
+import type {
+  Append,
+  Appended,
+  AuditEntry,
+  ControlGuard,
+  Dispatch,
+  EventDraft,
+  RunGuard,
+  TaskId,
+  TaskKey,
+} from '#lib/domain';
 import { continues, joinDeltas } from './delta-joiner.js';
 
 /** Where a run stands in the log: the guard of its appends. One per run, moved on by the writer. */
@@ -30,6 +40,8 @@ export interface Write {
   readonly dispatch?: Dispatch;
   /** With a control guard only: those are never joined. */
   readonly audit?: AuditEntry;
+  /** With a run's guard: not stored when a cancel was asked. Never joined, so that nothing else shares its fate. */
+  readonly unlessCancelled?: true;
   readonly settle?: (outcome: WriteOutcome) => void;
 }
 
@@ -91,14 +103,14 @@ function countFitting(lane: readonly Write[], maxRows: number): number {
   let last: EventDraft | undefined;
   let count = 0;
   for (const write of lane) {
-    if (count > 0 && (write.guard !== guard || !(guard instanceof RunCursor))) break;
+    if (count > 0 && (write.guard !== guard || !(guard instanceof RunCursor) || write.unlessCancelled)) break;
     for (const draft of write.events) {
       if (!continues(last, draft)) rows += 1;
       last = draft;
     }
     if (rows > maxRows) break;
     count += 1;
-    if (write.dispatch) break;
+    if (write.dispatch || write.unlessCancelled) break;
   }
   return count;
 }
@@ -110,11 +122,15 @@ function merge(writes: readonly Write[]): Work {
   const checkpoint = writes.findLast((write) => write.checkpoint !== undefined)?.checkpoint;
   const append: Append = {
     taskKey: first.taskKey,
-    guard: guard instanceof RunCursor ? { kind: 'run', runNo: guard.runNo, runPos: guard.runPos } : guard,
+    guard: guard instanceof RunCursor ? runGuard(guard, first) : guard,
     events: joinDeltas(writes.length === 1 ? first.events : writes.flatMap((write) => write.events)),
     ...(checkpoint === undefined ? {} : { checkpoint }),
     ...(last.dispatch ? { dispatch: last.dispatch } : {}),
     ...(first.audit ? { audit: first.audit } : {}),
   };
   return { taskId: first.taskId, append, writes };
+}
+
+function runGuard({ runNo, runPos }: RunCursor, { unlessCancelled }: Write): RunGuard {
+  return { kind: 'run', runNo, runPos, ...(unlessCancelled ? { cancelRequested: false } : {}) };
 }

@@ -18,6 +18,7 @@ import { AgentsService } from './agents.service.js';
 import { ApiKeyAuthenticator, type KeyFormat } from './api-key.authenticator.js';
 import { ArtifactsService, type Links } from './artifacts.service.js';
 import { Authenticator } from './authenticator.js';
+import { CancellationsService } from './cancellations.service.js';
 import { RunEnqueuer } from './run.enqueuer.js';
 import type { RunnerTraits } from './runner-traits.js';
 import { StreamHub } from './stream-hub.js';
@@ -92,8 +93,13 @@ function serviceProviders(ports: CorePorts): readonly NamedProvider[] {
     },
     {
       provide: TasksService,
-      useFactory: (hub: StreamHub, writer: EventWriter) => new TasksService(ports.tasks, hub, writer, ports.bus),
-      inject: [StreamHub, EventWriter],
+      useFactory: (hub: StreamHub) => new TasksService(ports.tasks, hub),
+      inject: [StreamHub],
+    },
+    {
+      provide: CancellationsService,
+      useFactory: (tasks: TasksService, writer: EventWriter) => new CancellationsService(tasks, { ...ports, writer }),
+      inject: [TasksService, EventWriter],
     },
     {
       provide: StreamsService,

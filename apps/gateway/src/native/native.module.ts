@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import type { DynamicModule, ModuleMetadata } from '@nestjs/common';
 import { AgentsController } from './agents.controller.js';
 import { ArtifactsController } from './artifacts.controller.js';
+import { CancelController } from './cancel.controller.js';
 import { EventsController } from './events.controller.js';
 import { PlannedController } from './planned.controller.js';
 import { TasksController } from './tasks.controller.js';
@@ -11,6 +12,7 @@ import { UploadsController } from './uploads.controller.js';
 @Module({
   controllers: [
     TasksController,
+    CancelController,
     EventsController,
     ArtifactsController,
     UploadsController,

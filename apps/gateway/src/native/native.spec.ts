@@ -13,6 +13,7 @@ import { Authenticator } from '../core/authenticator.js';
 import type { Caller } from '../core/caller.js';
 import { StreamsService } from '../core/streams.service.js';
 import type { PageView } from '../core/streams.service.js';
+import { CancellationsService } from '../core/cancellations.service.js';
 import { SubmissionsService } from '../core/submissions.service.js';
 import type { SubmitRequest } from '../core/submissions.service.js';
 import { receivedBytes } from '../core/received-bytes.js';
@@ -31,6 +32,7 @@ const TASK: TaskSnapshot = {
   type: 'summary',
   agentId: 'text-analyst',
   backend: { runner: 'dialogue', version: 'v1' },
+  pool: 'dialogue',
   state: 'running',
   runNo: 1,
   runOpen: true,
@@ -136,6 +138,9 @@ const tasks: Fake<TasksService> = {
     ],
   }),
   wait: async (_caller, _id, { timeoutMs }) => ({ task: TASK, timedOut: timeoutMs === 1000 }),
+};
+
+const cancellations: Fake<CancellationsService> = {
   cancel: async (_caller, id, cancel) => {
     seen.push(cancel);
     return { task: TASK, accepted: id === 't-1' };
@@ -234,6 +239,7 @@ const ports = [
   { provide: Logger, useValue: { error: (...line: unknown[]) => seen.push(line) } },
   { provide: SubmissionsService, useValue: submissions },
   { provide: TasksService, useValue: tasks },
+  { provide: CancellationsService, useValue: cancellations },
   { provide: StreamsService, useValue: logs },
   { provide: ArtifactsService, useValue: artifacts },
   { provide: UploadsService, useValue: uploads },

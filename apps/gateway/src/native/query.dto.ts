@@ -1,9 +1,11 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsInt, IsOptional, IsString, Matches, Max, MaxLength, Min } from 'class-validator';
-import { TASK_STATES } from '#lib/domain';
-import type { TaskState } from '#lib/domain';
+import { FAILURES, TASK_STATES } from '#lib/domain';
+import type { FailureCode, TaskState } from '#lib/domain';
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
+
+const FAILURE_CODES = Object.keys(FAILURES) as FailureCode[];
 
 /** A page of a list. */
 export class PageQuery {
@@ -45,6 +47,11 @@ export class ListTasksQuery extends PageQuery {
   @IsString()
   @MaxLength(200)
   session_id?: string;
+
+  @ApiPropertyOptional({ description: 'Failed tasks of this code only: `poison`, for example.', enum: FAILURE_CODES })
+  @IsOptional()
+  @IsIn(FAILURE_CODES)
+  error_code?: FailureCode;
 
   @ApiPropertyOptional({ description: 'Exclusive.', format: 'date-time' })
   @IsOptional()

@@ -1,4 +1,4 @@
-import { Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { Controller, Get, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiHeader, ApiOkResponse, ApiOperation, ApiProduces, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import type { Caller } from '../core/caller.js';
@@ -13,7 +13,7 @@ import { CurrentCaller, Scopes } from '../http/scopes.decorator.js';
 import { EventStreams } from '../http/sse.js';
 import { StepsAnswer, SubmitAnswer, TaskAnswer, TasksAnswer, WaitAnswer } from './answer.dto.js';
 import { ListTasksQuery, PageQuery, WaitQuery } from './query.dto.js';
-import { CancelBody, SubmitBody } from './submit.dto.js';
+import { SubmitBody } from './submit.dto.js';
 import { decodeSubmit, encodeSubmitted, taskPath } from './submit.mapping.js';
 import { decodeFilter, decodePage, encodeSteps, encodeTask, encodeTasks, etagOf } from './tasks.mapping.js';
 
@@ -100,24 +100,6 @@ export class TasksController {
     const { task, timedOut } = await this.tasks.wait(caller, id, options);
     response.setHeader('ETag', etagOf(task));
     return { ...encodeTask(task), timed_out: timedOut };
-  }
-
-  @ApiOperation({ summary: 'Ask a task to stop; `task.cancelled` confirms it.' })
-  @ApiResponse({ status: 202, type: TaskAnswer })
-  @ApiOkResponse({ type: TaskAnswer, description: 'It had ended already.' })
-  @Scopes('tasks:cancel')
-  @HttpCode(202)
-  @Post(':id/cancel')
-  async cancel(
-    @Param('id') id: string,
-    @JsonBody(CancelBody, { isOptional: true }) { value: body }: JsonDocument<CancelBody>,
-    @CurrentCaller() caller: Caller,
-    @Res({ passthrough: true }) response: Response,
-  ): Promise<TaskAnswer> {
-    const request = { reason: body.reason ?? undefined, requestId: requestIdOf(response) };
-    const { task, accepted } = await this.tasks.cancel(caller, id, request);
-    response.status(accepted ? 202 : 200);
-    return encodeTask(task);
   }
 
   @ApiOperation({ summary: 'The steps of a task, oldest first.' })

@@ -16,6 +16,7 @@ export function decodeFilter(query: ListTasksQuery): TaskFilter {
     agentId: query.agent_id,
     type: query.type,
     sessionId: query.session_id,
+    errorCode: query.error_code,
     createdAfterMs: decodeTime(query.created_after, 'query.created_after'),
     createdBeforeMs: decodeTime(query.created_before, 'query.created_before'),
   };

@@ -11,22 +11,23 @@ export class StallWatch {
     run.isStalled = true;
     const { waitingOn } = run;
     const waiting = waitingOn === undefined ? {} : { waiting_on: waitingOn };
-    this.write(run, { type: 'task.stalled', payload: { reason: 'no_progress', ...waiting } });
+    this.write(run, { type: 'task.stalled', payload: { reason: 'no_progress', ...waiting } }, false);
   }
 
   /** The log says that the task counts as stalled, though it has just moved on. */
   moved(run: LiveRun): void {
     if (run.isRecovering) return;
     run.isRecovering = true;
-    this.write(run, { type: 'task.recovered', payload: {} }, () => {
+    this.write(run, { type: 'task.recovered', payload: {} }, true, () => {
       run.isRecovering = false;
       run.isStalled = false;
     });
   }
 
-  private write({ claimed: { claim } }: LiveRun, body: EventBody, settle?: () => void): void {
+  /** Others say the same of a run: whether it counts as `stalled` decides whose word is stored. */
+  private write({ claimed: { claim } }: LiveRun, body: EventBody, stalled: boolean, settle?: () => void): void {
     const { taskKey, taskId, runNo } = claim;
-    const guard: ControlGuard = { kind: 'control', from: ['running'], runOpen: true, runNo };
+    const guard: ControlGuard = { kind: 'control', from: ['running'], runOpen: true, runNo, stalled };
     this.writer.write({ taskKey, taskId, guard, events: [draftEvent(body)], settle });
   }
 }

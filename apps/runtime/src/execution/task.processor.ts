@@ -1,12 +1,14 @@
 import type { Logger, RunJob, RunQueue } from '#lib/domain';
 import type { ClaimedRun, RunClaimer } from '#lib/execution';
 import type { LiveRuns } from './live-runs.js';
+import type { StallWatch } from './stall.watch.js';
 import type { TaskExecutor } from './task.executor.js';
 
 export interface ProcessorPorts {
   readonly claimer: RunClaimer;
   readonly executor: TaskExecutor;
   readonly live: LiveRuns;
+  readonly stalls: StallWatch;
   readonly queue: RunQueue;
   readonly logger: Logger;
 }
@@ -22,15 +24,16 @@ export class TaskProcessor {
   }
 
   private async run(claimed: ClaimedRun, job: RunJob): Promise<void> {
-    const { live, executor, queue, logger } = this.ports;
+    const { live, executor, stalls, queue, logger } = this.ports;
     const run = live.open(claimed);
-    const { taskKey, taskId, runNo, cancelAtMs, event } = claimed.claim;
+    const { taskKey, taskId, runNo, cancelAtMs, stalled, event } = claimed.claim;
     try {
       if (cancelAtMs !== undefined) live.cancel(run, event.atMs - cancelAtMs);
+      if (stalled) stalls.moved(run);
       const ended = await executor.execute(run);
       if (ended?.outcome.kind !== 'stored') {
         logger.info('a run ended that was not ours to end', { taskKey, taskId, runNo, outcome: ended?.outcome.kind });
-      } else if (ended.next) {
+      } else if (ended.next && ended.outcome.appended.cancelAtMs === undefined) {
         const next = { ...job, runNo: ended.next.runNo, delayMs: ended.next.delayMs };
         // The outbox has it too.
         await queue

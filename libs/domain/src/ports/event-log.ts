@@ -16,6 +16,8 @@ export interface RunGuard {
   readonly kind: 'run';
   readonly runNo: number;
   readonly runPos: number;
+  /** No cancel may have been asked: a run that stops so that another goes on must not leave one behind unheard. */
+  readonly cancelRequested?: false;
 }
 
 /** Holds while the task is in one of these states; the optional conditions must hold as well. */
@@ -28,6 +30,10 @@ export interface ControlGuard {
   readonly waitId?: string;
   /** The run's lease must have run out. */
   readonly leaseExpired?: boolean;
+  /** Whether the task counts as stalled. */
+  readonly stalled?: boolean;
+  /** Whether a cancel was asked. */
+  readonly cancelRequested?: boolean;
 }
 
 /** Events of one task that go in together or not at all. Batches hold at most one append per task. */

@@ -67,6 +67,8 @@ export interface Claim {
   /** What the claim wrote: `task.started` or `task.retrying`. */
   readonly event: StoredEvent;
   readonly cancelAtMs?: number;
+  /** The task counts as stalled: it had waited too long for this. */
+  readonly stalled: boolean;
 }
 
 /** The part of an agent's policy that travels with a backend version. Seconds. */
@@ -94,6 +96,17 @@ export interface LostRun {
   readonly hasCheckpoint: boolean;
   readonly cancelRequested: boolean;
   readonly consecutiveLost: number;
+  /** 1-based number of the attempt the lost run was. */
+  readonly attempt: number;
+}
+
+/** A job nobody has claimed yet. */
+export interface DueJob extends RunJob {
+  readonly taskId: TaskId;
+  /** The task counts as stalled already, for whatever reason. */
+  readonly stalled: boolean;
+  /** It has been without progress for as long as its agent bears, and is not shown to wait for a worker yet. */
+  readonly isOverlong: boolean;
 }
 
 /** A task whose time is up. */
@@ -104,6 +117,7 @@ export interface DueTask {
   readonly runNo: number;
   readonly runOpen: boolean;
   readonly runtimeId: string | null;
+  readonly stalled: boolean;
 }
 
 /** Runs, their leases and the outbox: the queue only wakes, these rows decide. */
@@ -113,8 +127,11 @@ export abstract class RunStore {
     requests: readonly ClaimRequest[],
     runtime: { readonly id: string; readonly leaseMs: number },
   ): Promise<readonly Claim[]>;
-  /** Outbox rows that are due, pushed back (2, 10, 30 s) in the same statement; at most `limit`. */
-  abstract dueJobs(limit: number): Promise<readonly RunJob[]>;
+  /**
+   * Outbox rows that are due, pushed back (2, 10, 30 s, sooner where the task is about to count as stalled) in the same
+   * statement; at most `limit`.
+   */
+  abstract dueJobs(limit: number): Promise<readonly DueJob[]>;
   /** Runs past their lease, at most `limit`; closing them is the caller's append. */
   abstract lostRuns(limit: number): Promise<readonly LostRun[]>;
   /** Tasks past their deadline, at most `limit`. */

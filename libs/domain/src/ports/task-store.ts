@@ -1,4 +1,5 @@
 import type { ArtifactBody, Detail, ErrorBody, ResultBody, UsageBody } from '../event-table.js';
+import type { FailureCode } from '../errors.js';
 import type { ArtifactId, TaskId, TaskKey } from '../ids.js';
 import type { StepProjection, ConfirmationProjection } from '../projection.js';
 import type { TaskState } from '../state.js';
@@ -78,6 +79,8 @@ export interface TaskSnapshot {
   readonly type: string | null;
   readonly agentId: string;
   readonly backend: { readonly runner: string; readonly version: string };
+  /** The queue its runs wait in. */
+  readonly pool: string;
   readonly state: TaskState;
   readonly runNo: number;
   readonly runOpen: boolean;
@@ -113,6 +116,8 @@ export interface TaskFilter {
   readonly agentId?: string;
   readonly type?: string;
   readonly sessionId?: string;
+  /** Code of a failed task. */
+  readonly errorCode?: FailureCode;
   readonly createdAfterMs?: number;
   readonly createdBeforeMs?: number;
 }

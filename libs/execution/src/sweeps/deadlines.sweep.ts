@@ -1,4 +1,12 @@
-import { type DueTask, encodeRunSignal, type EventBus, FAILURES, type RunStore, runtimeChannel } from '#lib/domain';
+import {
+  type DueTask,
+  encodeRunSignal,
+  type EventBus,
+  type FailureCode,
+  FAILURES,
+  type RunStore,
+  runtimeChannel,
+} from '#lib/domain';
 import { draftEvent } from '../admission.js';
 import type { EventWriter } from '../event.writer.js';
 import type { Sweep } from './sweep.loop.js';
@@ -31,12 +39,14 @@ export class DeadlinesSweep implements Sweep {
     }
   }
 
-  private async end({ taskKey, taskId, state, runNo, runOpen, runtimeId }: DueTask): Promise<boolean> {
-    const error = { code: 'deadline_exceeded', message: FAILURES.deadline_exceeded };
+  private async end(task: DueTask): Promise<boolean> {
+    const { taskKey, taskId, state, runNo, runOpen, runtimeId } = task;
+    const code = codeOf(task);
+    const error = { code, message: FAILURES[code] };
     const outcome = await this.ports.writer.append({
       taskKey,
       taskId,
-      guard: { kind: 'control', from: [state], runNo },
+      guard: { kind: 'control', from: [state], runNo, runOpen },
       events: [draftEvent({ type: 'task.failed', payload: { error, phase: PHASES[state] } })],
     });
     if (outcome.kind !== 'stored') return false;
@@ -44,4 +54,9 @@ export class DeadlinesSweep implements Sweep {
     if (runOpen && runtimeId !== null) await this.ports.bus.signal(runtimeChannel(runtimeId), signal);
     return true;
   }
+}
+
+/** A task that is still waiting for a runtime long after it should have had one was failed by its backend, not by time. */
+function codeOf({ state, runOpen, stalled }: DueTask): FailureCode {
+  return stalled && !runOpen && state !== 'waiting_for_input' ? 'backend_unavailable' : 'deadline_exceeded';
 }

@@ -48,7 +48,15 @@ export class LostRunsSweep implements Sweep {
     const outcome = await this.ports.writer.append({
       taskKey,
       taskId,
-      guard: { kind: 'control', from: ['running'], runOpen: true, runNo, leaseExpired: true },
+      guard: {
+        kind: 'control',
+        from: ['running'],
+        runOpen: true,
+        runNo,
+        leaseExpired: true,
+        // Asked since this was read: the next sweep ends the task instead.
+        cancelRequested: run.cancelRequested,
+      },
       events: 'type' in sequel ? [draftEvent(sequel)] : [],
       ...('reason' in sequel ? { dispatch: sequel } : {}),
     });
@@ -61,9 +69,9 @@ export class LostRunsSweep implements Sweep {
 
   private sequelOf(run: LostRun): EventBody | Dispatch {
     if (run.cancelRequested) return { type: 'task.cancelled', payload: { forced: true } };
-    if (run.consecutiveLost + 1 >= run.policy.maxRuns) return failed('poison');
     if (!mayRunAgain(run.policy, { canResume: this.canResume(run.runner) })) return failed('runtime_lost');
-    return { runNo: run.runNo + 1, reason: 'lost', delayMs: 0 };
+    if (run.consecutiveLost + 1 >= run.policy.maxRuns) return failed('poison');
+    return { runNo: run.runNo + 1, reason: 'lost', delayMs: 0, attempt: run.attempt };
   }
 }
 

@@ -47,9 +47,13 @@ const closing = new AbortController();
 let beatenAtMs = performance.now();
 let seen = { ticks: board.ticks(), atMs: performance.now() };
 let isStallSaid = false;
+let stalledRuns: readonly HeldRun[] = [];
 
 port.once('message', () => closing.abort());
+// Beside the renewals: a database that does not answer must not hold it up.
+const hangWatch = setInterval(endIfHung, intervalMs / 2);
 await renewals();
+clearInterval(hangWatch);
 await database.close();
 port.close();
 
@@ -101,27 +105,37 @@ async function beat(rows: readonly RenewedRow[]): Promise<void> {
   await database.query(BEAT, [rows.map((row) => row.task_key)]);
 }
 
-/** A main loop that has not turned for two renewals is blocked: said once in the log, and not borne for ever. */
+/**
+ * A main loop that has not turned for two renewals is blocked, and one that turns again has recovered: each is said once
+ * in the log of every run. Whoever else has said it first is right as well.
+ */
 async function watch(): Promise<void> {
-  const ticks = board.ticks();
-  const nowMs = performance.now();
-  if (ticks !== seen.ticks) {
-    seen = { ticks, atMs: nowMs };
-    isStallSaid = false;
-    return;
-  }
-  const blockedMs = nowMs - seen.atMs;
-  // A hung process would keep its runs for ever. Nothing in it can be asked to end any more.
-  if (blockedMs >= data.maxBlockedMs) process.kill(process.pid, 'SIGKILL');
-  if (blockedMs < 2 * intervalMs || isStallSaid) return;
-  const body: EventBody = { type: 'task.stalled', payload: { reason: 'blocked' } };
+  const isBlocked = performance.now() - turned().atMs >= 2 * intervalMs;
+  if (isBlocked === isStallSaid) return;
+  const body: EventBody = isBlocked
+    ? { type: 'task.stalled', payload: { reason: 'blocked' } }
+    : { type: 'task.recovered', payload: {} };
   const json = JSON.stringify(body.payload);
+  const runs = isBlocked ? board.runs() : stalledRuns;
   await log.append(
-    board.runs().map(({ taskKey, runNo }) => ({
+    runs.map(({ taskKey, runNo }) => ({
       taskKey,
-      guard: { kind: 'control', from: ['running'], runOpen: true, runNo },
+      guard: { kind: 'control', from: ['running'], runOpen: true, runNo, stalled: !isBlocked },
       events: [{ eventId: newEventId(), body, json }],
     })),
   );
-  isStallSaid = true;
+  stalledRuns = runs;
+  isStallSaid = isBlocked;
+}
+
+/** When the main loop was last seen to have moved. */
+function turned(): { readonly ticks: number; readonly atMs: number } {
+  const ticks = board.ticks();
+  if (ticks !== seen.ticks) seen = { ticks, atMs: performance.now() };
+  return seen;
+}
+
+/** A hung process would keep its runs for ever. Nothing in it can be asked to end any more. */
+function endIfHung(): void {
+  if (performance.now() - turned().atMs >= data.maxBlockedMs) process.kill(process.pid, 'SIGKILL');
 }

@@ -122,7 +122,7 @@ describe('the lease thread', () => {
     await expect(until(() => column<Date>('last_heartbeat_at', run.taskKey))).resolves.toBeInstanceOf(Date);
   });
 
-  it('renews while the main loop is blocked, and says in the log that it is', async () => {
+  it('renews while the main loop is blocked, and says in the log that it is, and that it goes on', async () => {
     const run = await claimed();
     const leases = keep();
     leases.hold(run);
@@ -132,6 +132,9 @@ describe('the lease thread', () => {
     expect(await new PgRunStore(database).lostRuns(10)).toEqual([]);
     const page = await log.page(run.taskKey, 2, { maxEvents: 10, maxBytes: 10_000 });
     expect(page.map(({ type, payload }) => [type, payload])).toEqual([['task.stalled', '{"reason":"blocked"}']]);
+    const recovered = await until(async () => (await log.page(run.taskKey, 3, { maxEvents: 10, maxBytes: 10_000 }))[0]);
+    expect([recovered.type, recovered.seq]).toEqual(['task.recovered', 4]);
+    expect(await column<boolean>('stalled', run.taskKey)).toBe(false);
   });
 
   it('refuses a run too many', async () => {

@@ -22,9 +22,10 @@ export type AppendPart = (typeof APPEND_PARTS)[number];
 const BASE = `
 with input as (
   select * from unnest($1::uuid[], $2::int[], $3::int[], $4::int[], $5::text[], $6::bool[], $7::text[], $8::bool[],
-    $9::text[], $10::bool[], $11::text[], $12::timestamptz[], $13::bool[], $14::bool[], $15::bool[], $16::int[])
+    $9::text[], $10::bool[], $11::text[], $12::timestamptz[], $13::bool[], $14::bool[], $15::bool[], $16::int[],
+    $17::bool[], $18::bool[])
     with ordinality as i(task_key, n, run_no, run_pos, from_states, only_open, only_wait, only_expired,
-      state, closes, wait_id, wait_until, stalled, cancels, progressed, lost, place)
+      state, closes, wait_id, wait_until, stalled, cancels, progressed, lost, only_stalled, only_cancelled, place)
 ),
 locked as (
   select i.*, date_trunc('milliseconds', clock_timestamp()) as now_at
@@ -36,7 +37,9 @@ locked as (
       and (i.run_no is null or h.run_no = i.run_no)
       and (i.only_wait is null or h.wait_id = i.only_wait and h.wait_until > clock_timestamp())
       and (not i.only_expired or h.lease_until < clock_timestamp())
+      and (i.only_stalled is null or h.stalled = i.only_stalled)
     end
+    and (i.only_cancelled is null or (h.cancel_at is not null) = i.only_cancelled)
   order by h.task_key for no key update of h
 ),
 moved as (
@@ -59,7 +62,7 @@ moved as (
 stored as (
   insert into events (task_key, seq, event_id, event_type, at, payload)
   select m.task_key, m.base_seq + e.k, e.event_id, e.event_type, m.at, e.payload
-  from unnest($17::int[], $18::int[], $19::uuid[], $20::text[], $21::text[]) as e(place, k, event_id, event_type, payload)
+  from unnest($19::int[], $20::int[], $21::uuid[], $22::text[], $23::text[]) as e(place, k, event_id, event_type, payload)
   join moved m on m.place = e.place
 )`;
 
@@ -147,12 +150,12 @@ from moved m join json_to_recordset(${p}::json) as p(place int, id uuid, tenant 
 
 const cache = new Map<string, Statement>();
 
-/** The statement for these parts; their documents are its parameters from $22 on, in the order of APPEND_PARTS. */
+/** The statement for these parts; their documents are its parameters from $24 on, in the order of APPEND_PARTS. */
 export function appendStatement(parts: readonly AppendPart[]): Statement {
   const name = ['append', ...parts].join('.');
   let statement = cache.get(name);
   if (!statement) {
-    const ctes = parts.map((part, index) => `,\n${part}_written as (${PARTS[part](`$${22 + index}`)})`);
+    const ctes = parts.map((part, index) => `,\n${part}_written as (${PARTS[part](`$${24 + index}`)})`);
     statement = { name, text: `${BASE}${ctes.join('')}${RESULT}` };
     cache.set(name, statement);
   }

@@ -3,7 +3,8 @@ import { STEP_COLUMNS } from './task.rows.js';
 
 /**
  * Compare-and-set of many runs: job n is won where the head stands at run n - 1 with no open run. Claim, lease, event and
- * the end of the outbox row are one statement, which also reads what the executor needs.
+ * the end of the outbox row are one statement, which also reads what the executor needs. What a stall wrote into the row
+ * while this waited for the head is not seen here, so the head's flag decides whether the row is touched.
  */
 export const CLAIM: Statement = {
   name: 'run-store.claim',
@@ -18,20 +19,17 @@ locked as (
   order by h.task_key for no key update of h
 ),
 taken as (
-  delete from outbox o using locked l where o.task_key = l.task_key and o.run_no = l.run_no returning o.task_key, o.reason, o.attempt, o.error
+  delete from outbox o using locked l where o.task_key = l.task_key and o.run_no = l.run_no
+  returning o.task_key, o.reason, o.attempt, o.error
 ),
 moved as (
   update task_heads h set run_no = l.run_no, run_open = true, runtime_id = $4, run_pos = 0, state = 'running',
     last_seq = h.last_seq + 1, last_at = greatest(h.last_at, l.now_at), progress_at = greatest(h.last_at, l.now_at),
     started_at = coalesce(h.started_at, greatest(h.last_at, l.now_at)),
-    lease_until = clock_timestamp() + $5::int * interval '1 ms'
-  from locked l where h.task_key = l.task_key
-  returning h.task_key, h.run_no, h.last_seq as seq, h.last_at as at, h.cancel_at, l.event_id
-),
-won as (
-  select m.*, coalesce(t.reason, case when m.run_no = 1 then 'submitted' else 'lost' end) as reason,
-    coalesce(t.attempt, 1) as attempt, t.error
-  from moved m left join taken t using (task_key)
+    lease_until = clock_timestamp() + $5::int * interval '1 ms', attempt = coalesce(t.attempt, h.attempt)
+  from locked l left join taken t using (task_key) where h.task_key = l.task_key
+  returning h.task_key, h.run_no, h.last_seq as seq, h.last_at as at, h.cancel_at, h.stalled, h.attempt, l.event_id,
+    coalesce(t.reason, case when h.run_no = 1 then 'submitted' else 'lost' end) as reason, t.error
 ),
 stored as (
   insert into events (task_key, seq, event_id, event_type, at, payload)
@@ -39,20 +37,21 @@ stored as (
     '{"run_no":' || run_no || ',"runtime_id":' || to_json($4::text) ||
     case when reason in ('submitted', 'resumed') then '' else ',"reason":"' || reason || '"' end ||
     case when error is null then '' else ',"error":' || error end || '}'
-  from won
+  from moved
   returning task_key, event_type, payload
 ),
 rows as (
   update tasks t set waiting_on = null,
     current_step = case when w.reason in ('submitted', 'resumed') then t.current_step end
-  from won w where t.task_key = w.task_key and w.run_no > 1 and (t.waiting_on is not null or t.current_step is not null)
+  from moved w where t.task_key = w.task_key
+    and (w.stalled or w.run_no > 1 and (t.waiting_on is not null or t.current_step is not null))
 ),
 lost_steps as (
   update steps s set state = 'failed', error = $6, finished_at = w.at
-  from won w where w.run_no > 1 and w.reason not in ('submitted', 'resumed') and s.task_key = w.task_key and s.state = 'running'
+  from moved w where w.run_no > 1 and w.reason not in ('submitted', 'resumed') and s.task_key = w.task_key and s.state = 'running'
 )
 select w.task_key, w.run_no, w.seq, (extract(epoch from w.at) * 1000)::float8 as at_ms, w.reason, w.attempt,
-  (extract(epoch from w.cancel_at) * 1000)::float8 as cancel_at_ms, e.event_type, e.payload, w.event_id,
+  (extract(epoch from w.cancel_at) * 1000)::float8 as cancel_at_ms, w.stalled, e.event_type, e.payload, w.event_id,
   t.task_id, t.tenant, t.agent_id, t.type, t.session_id, t.user_id, t.created_by, t.runner, t.detail,
   (extract(epoch from t.deadline_at) * 1000)::float8 as deadline_at_ms, t.input, t.context, t.client_tools, t.allowed_tools,
   b.options, b.policy, c.data as checkpoint, c.answer,
@@ -61,6 +60,6 @@ select w.task_key, w.run_no, w.seq, (extract(epoch from w.at) * 1000)::float8 as
       and wait_id = (select max(wait_id) from confirmations where task_key = w.task_key)) a) end as asked,
   case when w.run_no = 1 then null else (
     select json_agg(s) from (select ${STEP_COLUMNS} from steps where task_key = w.task_key) s) end as steps
-from won w join stored e using (task_key) join tasks t using (task_key)
+from moved w join stored e using (task_key) join tasks t using (task_key)
 join backend_versions b on b.id = t.backend_version_id left join checkpoints c on c.task_key = w.task_key and w.run_no > 1`,
 };

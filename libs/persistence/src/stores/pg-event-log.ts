@@ -168,6 +168,8 @@ function headColumns(batch: readonly FoldedAppend[]): unknown[] {
     column(({ patch }) => patch.cancelRequested),
     column(({ patch }) => patch.progressed),
     column(lostRuns),
+    column(({ append: { guard } }) => (guard.kind === 'control' ? (guard.stalled ?? null) : null)),
+    column(({ append: { guard } }) => guard.cancelRequested ?? null),
   ];
 }
 

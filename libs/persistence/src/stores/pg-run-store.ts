@@ -3,9 +3,9 @@ import {
   type ClaimRequest,
   type Detail,
   type DispatchReason,
+  type DueJob,
   type DueTask,
   type LostRun,
-  type RunJob,
   type RunPolicy,
   RunStore,
   type TaskId,
@@ -39,14 +39,17 @@ export class PgRunStore extends RunStore {
     return rows.map(decodeClaim);
   }
 
-  override async dueJobs(limit: number): Promise<readonly RunJob[]> {
-    const rows = await this.database.query<JobRow>(DUE_JOBS, [limit]);
+  override async dueJobs(limit: number): Promise<readonly DueJob[]> {
+    const rows = await this.database.query<DueJobRow>(DUE_JOBS, [limit]);
     return rows.map((row) => ({
       taskKey: row.task_key,
       runNo: row.run_no,
       pool: row.pool,
       priority: row.priority,
       delayMs: 0,
+      taskId: row.task_id,
+      stalled: row.stalled,
+      isOverlong: row.is_overlong,
     }));
   }
 
@@ -63,6 +66,7 @@ export class PgRunStore extends RunStore {
       hasCheckpoint: row.has_checkpoint,
       cancelRequested: row.cancel_requested,
       consecutiveLost: row.lost_runs,
+      attempt: row.attempt,
     }));
   }
 
@@ -75,26 +79,38 @@ export class PgRunStore extends RunStore {
       runNo: row.run_no,
       runOpen: row.run_open,
       runtimeId: row.runtime_id,
+      stalled: row.stalled,
     }));
   }
 }
 
-/** A row that was re-added is looked at again after 2, 10, then 30 s. */
+/**
+ * A row that was re-added is looked at again after 2, 10, then 30 s, or when its task has been without progress for as
+ * long as its agent bears. Heads are read, not locked: whoever writes on the strength of this says so in its guard.
+ */
 const DUE_JOBS: Statement = {
   name: 'run-store.due-jobs',
   text: `
 update outbox o set tries = o.tries + 1,
-  next_check_at = clock_timestamp() + case o.tries when 0 then 2 when 1 then 10 else 30 end * interval '1 s'
-from (select task_key, run_no from outbox where next_check_at <= clock_timestamp()
-  order by next_check_at limit $1 for update skip locked) d
+  next_check_at = clock_timestamp() + least(d.overlong_in,
+    case o.tries when 0 then 2 when 1 then 10 else 30 end * interval '1 s')
+from (
+  select q.task_key, q.run_no, t.task_id, h.stalled, s.shown, s.overlong_at <= clock_timestamp() as overlong,
+    case when not s.shown and s.overlong_at > clock_timestamp() then s.overlong_at - clock_timestamp() end as overlong_in
+  from (select task_key, run_no from outbox where next_check_at <= clock_timestamp()
+    order by next_check_at limit $1 for update skip locked) q
+  join task_heads h using (task_key) join tasks t using (task_key) join backend_versions b on b.id = t.backend_version_id
+  cross join lateral (select h.stalled and t.waiting_on is not distinct from 'worker' as shown,
+    h.progress_at + (b.policy::json->>'stallSeconds')::float8 * interval '1 s' as overlong_at) s
+) d
 where o.task_key = d.task_key and o.run_no = d.run_no
-returning o.task_key, o.run_no, o.pool, o.priority`,
+returning o.task_key, o.run_no, o.pool, o.priority, d.task_id, d.stalled, d.overlong and not d.shown as is_overlong`,
 };
 
 const LOST_RUNS: Statement = {
   name: 'run-store.lost-runs',
   text: `
-select h.task_key, t.task_id, h.run_no, t.pool, t.priority, b.policy, t.runner, h.lost_runs,
+select h.task_key, t.task_id, h.run_no, t.pool, t.priority, b.policy, t.runner, h.lost_runs, h.attempt,
   exists (select from checkpoints c where c.task_key = h.task_key and c.data is not null) as has_checkpoint,
   h.cancel_at is not null as cancel_requested
 from task_heads h join tasks t using (task_key) join backend_versions b on b.id = t.backend_version_id
@@ -104,7 +120,7 @@ where h.run_open and h.lease_until < clock_timestamp() limit $1`,
 const OVERDUE: Statement = {
   name: 'run-store.overdue',
   text: `
-select h.task_key, t.task_id, h.state, h.run_no, h.run_open, h.runtime_id
+select h.task_key, t.task_id, h.state, h.run_no, h.run_open, h.runtime_id, h.stalled
 from tasks t join task_heads h using (task_key)
 where t.finished_at is null and t.deadline_at <= clock_timestamp() order by t.deadline_at limit $1`,
 };
@@ -116,6 +132,12 @@ interface JobRow {
   readonly priority: number;
 }
 
+interface DueJobRow extends JobRow {
+  readonly task_id: TaskId;
+  readonly stalled: boolean;
+  readonly is_overlong: boolean;
+}
+
 interface LostRow extends JobRow {
   readonly task_id: TaskId;
   readonly policy: string;
@@ -123,6 +145,7 @@ interface LostRow extends JobRow {
   readonly has_checkpoint: boolean;
   readonly cancel_requested: boolean;
   readonly lost_runs: number;
+  readonly attempt: number;
 }
 
 interface DueRow {
@@ -132,6 +155,7 @@ interface DueRow {
   readonly run_no: number;
   readonly run_open: boolean;
   readonly runtime_id: string | null;
+  readonly stalled: boolean;
 }
 
 interface AskedRow {
@@ -148,6 +172,7 @@ interface ClaimRow {
   readonly reason: DispatchReason;
   readonly attempt: number;
   readonly cancel_at_ms: number | null;
+  readonly stalled: boolean;
   readonly event_type: 'task.started' | 'task.retrying';
   readonly event_id: string;
   readonly payload: string;
@@ -208,6 +233,7 @@ function decodeClaim(row: ClaimRow): Claim {
       .map((step) => (lost && step.state === 'running' ? { ...step, state: 'failed' as const } : step)),
     reason: row.reason,
     attempt: row.attempt,
+    stalled: row.stalled,
     event: {
       type: row.event_type,
       eventId: eventIdOf(row.event_id),

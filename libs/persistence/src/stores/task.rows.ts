@@ -16,7 +16,7 @@ const ms = (column: string): string => `(extract(epoch from ${column}) * 1000)::
 
 /** Columns of a snapshot, from `tasks t` and `task_heads h`. */
 export const SNAPSHOT_COLUMNS = `
-t.task_key, t.task_id, t.tenant, t.session_id, t.type, t.agent_id, t.runner, t.backend_version_id, h.state, h.run_no,
+t.task_key, t.task_id, t.tenant, t.session_id, t.type, t.agent_id, t.runner, t.backend_version_id, t.pool, h.state, h.run_no,
 h.run_open, h.runtime_id, h.last_seq, t.current_step, t.result, t.usage, t.error, h.wait_id, t.waiting_on, h.stalled,
 h.cancel_at is not null as cancel_requested, t.artifact_count, ${ms('t.last_heartbeat_at')} as last_heartbeat_at_ms,
 ${ms('h.progress_at')} as progress_at_ms, ${ms('t.deadline_at')} as deadline_at_ms, t.priority, t.detail, t.created_by,
@@ -37,6 +37,7 @@ export interface SnapshotRow {
   readonly agent_id: string;
   readonly runner: string;
   readonly backend_version_id: string;
+  readonly pool: string;
   readonly state: TaskState;
   readonly run_no: number;
   readonly run_open: boolean;
@@ -90,6 +91,7 @@ export function decodeSnapshot(row: SnapshotRow): TaskSnapshot {
     type: row.type,
     agentId: row.agent_id,
     backend: { runner: row.runner, version: row.backend_version_id },
+    pool: row.pool,
     state: row.state,
     runNo: row.run_no,
     runOpen: row.run_open,

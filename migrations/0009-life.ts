@@ -1,0 +1,16 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/** The attempt a run is, which its loss must not forget, and failed tasks by the code they failed with. */
+export class Life1764500000009 implements MigrationInterface {
+  name = 'Life1764500000009';
+
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      alter table task_heads add column attempt smallint not null default 1;
+      create index tasks_by_error on tasks (tenant, (error::json->>'code'), task_key) where error is not null;`);
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('drop index tasks_by_error; alter table task_heads drop column attempt');
+  }
+}
