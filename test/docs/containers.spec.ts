@@ -112,8 +112,8 @@ describe('docker-compose.yml', () => {
       readGateway({ ...imageEnvironment(), ...environmentOf('gateway') }),
       readRuntime({ ...imageEnvironment(), ...environmentOf('runtime') }),
     ];
-    expect(runtime.storageDir).toBe(gateway.storageDir);
-    expect(gateway.storageDir.startsWith('/data/')).toBe(true);
+    expect(runtime.storage).toEqual(gateway.storage);
+    expect(gateway.storage).toEqual({ kind: 'disk', dir: expect.stringMatching(/^\/data\//) });
     expect(runtime.redisUrl).toBe(gateway.redisUrl);
     for (const name of ['gateway', 'runtime']) expect(service(name).volumes).toEqual(['data:/data']);
   });

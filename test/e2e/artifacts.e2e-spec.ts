@@ -7,8 +7,9 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { SCOPES } from '#lib/domain';
 import pg from 'pg';
 import { createDatabase, type TestDatabase } from '../support/database.js';
-import { call, Installation } from '../support/installation.js';
+import { ADMIN_KEY, call, Installation } from '../support/installation.js';
 import { createKeys } from '../support/keys.js';
+import { S3Server } from '../support/s3-server.js';
 import { until } from '../support/until.js';
 
 jest.setTimeout(60_000);
@@ -324,5 +325,40 @@ describe('a signed link', () => {
     const answer = await raw(body.download_url).catch((error: NodeJS.ErrnoException) => error);
     expect(answer).toMatchObject(expected);
     await until(() => installation.gateways[0]!.log.includes(body.artifact_id), { what: 'a line in the log' });
+  });
+});
+
+describe('with a bucket in place of a folder', () => {
+  let server: S3Server;
+  let other: TestDatabase;
+  let bucket: Installation;
+
+  beforeAll(async () => {
+    server = await S3Server.start();
+    other = await createDatabase();
+    const env = { ...server.settings };
+    bucket = await Installation.start({ databaseUrl: other.url, gateways: 2, runtimes: 1, env });
+  });
+
+  afterAll(async () => {
+    await bucket?.stop();
+    await server?.stop();
+    await other?.drop();
+  });
+
+  it('what is uploaded to one gateway, and what a run keeps, is read from the other', async () => {
+    const [one, two] = bucket.gateways.map(({ url }) => url) as [string, string];
+    const bytes = randomBytes(6_000_000);
+    const sent = await upload(bytes, { url: one, key: ADMIN_KEY, headers: { 'x-sha256': sha256(bytes) } });
+    expect(sent.status).toBe(201);
+    const got = await fetch(sent.body.download_url.replace(one, two), { headers: { range: 'bytes=5999990-' } });
+    expect(Buffer.from(await got.arrayBuffer()).equals(bytes.subarray(5_999_990))).toBe(true);
+
+    const script = [{ artifact: { name: 'report.txt', text: 'the report' } }, { result: 'done' }];
+    await call(`${one}/v1/tasks`, { body: { task_id: 'kept', agent_id: 'scripted', input: { script } } });
+    await call(`${one}/v1/tasks/kept/wait?timeout_seconds=30`);
+    const { body } = await call(`${two}/v1/tasks/kept/artifacts`);
+    const [artifact] = body['artifacts'] as Artifact[];
+    expect(await (await fetch(artifact!.download_url)).text()).toBe('the report');
   });
 });

@@ -12,7 +12,7 @@ describe('readConfig', () => {
       host: '127.0.0.1',
       port: 3000,
       publicUrl: undefined,
-      storageDir: path.resolve('.data/artifacts'),
+      storage: { kind: 'disk', dir: path.resolve('.data/artifacts') },
       agentsFile: path.resolve('agents.yaml'),
       adminKey: undefined,
       linkKeys: undefined,

@@ -1,5 +1,6 @@
 import { anyText, integerFrom, oneOf, readSettings, SettingsError, urlOf } from '#lib/platform';
 import { type ApiKey, type LinkKey, parseApiKey, parseLinkKeys } from '#lib/security';
+import { STORAGE_SETTINGS, type StorageOptions, storageOf } from '#lib/storage';
 import path from 'node:path';
 
 const apiKey = { expects: 'swy_<id>_<secret> with a secret of at least 32 characters', parse: parseApiKey };
@@ -16,7 +17,7 @@ export const SETTINGS = {
     ...urlOf('http', 'https'),
   },
   DATA_DIR: { default: '.data', meaning: 'Folder of artifacts, unless STORAGE_DIR says otherwise.', ...anyText },
-  STORAGE_DIR: { meaning: 'Folder of artifacts, the same for runtimes; absent: artifacts in DATA_DIR.', ...anyText },
+  ...STORAGE_SETTINGS,
   AGENTS_FILE: { default: 'agents.yaml', meaning: 'The agents and their backends.', ...anyText },
   ADMIN_API_KEY: { meaning: 'A key with every scope that exists from the start; never shown.', ...apiKey },
   LINK_KEYS: {
@@ -59,7 +60,7 @@ export interface GatewayConfig {
   readonly port: number;
   /** Without a slash at its end. Undefined: where it turns out to listen. */
   readonly publicUrl: string | undefined;
-  readonly storageDir: string;
+  readonly storage: StorageOptions;
   readonly agentsFile: string;
   readonly adminKey: ApiKey | undefined;
   readonly linkKeys: readonly LinkKey[] | undefined;
@@ -83,7 +84,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): GatewayConfig 
     host: settings.HOST,
     port: settings.PORT,
     publicUrl: settings.PUBLIC_URL?.replace(/\/+$/, ''),
-    storageDir: path.resolve(settings.STORAGE_DIR ?? path.join(settings.DATA_DIR, 'artifacts')),
+    storage: storageOf(settings, settings.DATA_DIR),
     agentsFile: path.resolve(settings.AGENTS_FILE),
     adminKey: settings.ADMIN_API_KEY,
     linkKeys: settings.LINK_KEYS,

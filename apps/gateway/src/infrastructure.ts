@@ -1,11 +1,12 @@
 import { CATALOG } from '#lib/adapters/catalog';
-import { DomainError, type Logger, type RunStore, type SecretStore } from '#lib/domain';
+import { type BlobRemovals, DomainError, type Logger, type RunStore, type SecretStore } from '#lib/domain';
 import { createMessaging } from '#lib/messaging';
 import {
   Database,
   openDataSource,
   pendingMigrations,
   PgAgentStore,
+  PgBlobRemovals,
   PgDatabaseHealth,
   PgEventLog,
   PgKeyStore,
@@ -16,7 +17,7 @@ import {
   PgUploadStore,
 } from '#lib/persistence';
 import { isSecretOf, type LinkKey, LinkSigner, parseApiKey } from '#lib/security';
-import { DiskBlobStore } from '#lib/storage';
+import { openStorage } from '#lib/storage';
 import { randomBytes } from 'node:crypto';
 import type { GatewayConfig } from './config.js';
 import type { RunnerKind } from './core/agents-file.js';
@@ -25,7 +26,10 @@ import type { RunnerTraits } from './core/runner-traits.js';
 
 /** What the process has opened, to be closed last. */
 export interface Infrastructure {
-  readonly ports: CorePorts & { readonly runners: readonly (RunnerKind & RunnerTraits)[] };
+  readonly ports: CorePorts & {
+    readonly runners: readonly (RunnerKind & RunnerTraits)[];
+    readonly removals: BlobRemovals;
+  };
   readonly runs: RunStore;
   readonly partitions: PgPartitions;
   close(): Promise<void>;
@@ -55,6 +59,8 @@ export async function openInfrastructure(
     closers.push(() => source.destroy());
     const messaging = await createMessaging({ databaseUrl, redisUrl, logger });
     closers.push(() => messaging.close());
+    const storage = await openStorage(config.storage);
+    closers.push(() => storage.close());
     const signer = new LinkSigner(await linkKeys(config, new PgSecretStore(source)));
     const ports = {
       logger,
@@ -62,7 +68,8 @@ export async function openInfrastructure(
       tasks: new PgTaskStore(requests),
       agents: new PgAgentStore(source),
       keys: new PgKeyStore(source),
-      blobs: new DiskBlobStore(config.storageDir),
+      blobs: storage.blobs,
+      removals: new PgBlobRemovals(requests),
       uploads: new PgUploadStore(requests),
       maxUploadBytes: config.maxUploadBytes,
       health: new PgDatabaseHealth(requests),

@@ -1,5 +1,6 @@
 import type { ModelEndpoint } from '#lib/adapters/contract';
 import { anyText, integerFrom, oneOf, readSettings, SettingsError, urlOf } from '#lib/platform';
+import { STORAGE_SETTINGS, type StorageOptions, storageOf } from '#lib/storage';
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import path from 'node:path';
@@ -45,7 +46,7 @@ export const SETTINGS = {
     meaning: 'Folder for workspaces and, unless STORAGE_DIR says so, artifacts.',
     ...anyText,
   },
-  STORAGE_DIR: { meaning: 'Folder of artifacts, the same for gateways; absent: artifacts in DATA_DIR.', ...anyText },
+  ...STORAGE_SETTINGS,
   MODEL_BASE_URL: { meaning: 'An OpenAI-compatible endpoint; absent: the local model.', ...urlOf('http', 'https') },
   MODEL_API_KEY: { meaning: 'The key of that endpoint.', ...anyText },
   MODEL_NAME: { meaning: 'The model asked for there.', ...anyText },
@@ -72,7 +73,7 @@ export interface RuntimeConfig {
   readonly drainMs: number;
   readonly maxBlockedMs: number;
   readonly workDir: string;
-  readonly storageDir: string;
+  readonly storage: StorageOptions;
   readonly model: ModelEndpoint | undefined;
   readonly executeModelCode: boolean;
   readonly logLevel: string;
@@ -103,7 +104,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): RuntimeConfig 
     drainMs: settings.DRAIN_SECONDS * 1_000,
     maxBlockedMs: settings.MAX_BLOCKED_SECONDS * 1_000,
     workDir: path.join(dataDir, 'work', runtimeId),
-    storageDir: path.resolve(settings.STORAGE_DIR ?? path.join(dataDir, 'artifacts')),
+    storage: storageOf(settings, dataDir),
     model: modelOf(settings),
     executeModelCode: settings.SITE_BUILDER_EXECUTE === 'true',
     logLevel: settings.LOG_LEVEL,

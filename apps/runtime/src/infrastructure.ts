@@ -1,7 +1,15 @@
-import type { Logger } from '#lib/domain';
+import type { BlobStore, Logger } from '#lib/domain';
 import { createMessaging, type Messaging } from '#lib/messaging';
-import { Database, PgDatabaseHealth, PgEventLog, PgPartitions, PgRunStore, ThreadLeaseKeeper } from '#lib/persistence';
-import { DiskBlobStore } from '#lib/storage';
+import {
+  Database,
+  PgBlobRemovals,
+  PgDatabaseHealth,
+  PgEventLog,
+  PgPartitions,
+  PgRunStore,
+  ThreadLeaseKeeper,
+} from '#lib/persistence';
+import { openStorage, type OpenStorage } from '#lib/storage';
 import type { RuntimeConfig } from './config.js';
 
 /** Connections of a runtime beside the writer's and the lease thread's: claims, sweeps, and what a doubtful append asks. */
@@ -15,35 +23,39 @@ export class Infrastructure {
   readonly runs: PgRunStore;
   readonly health: PgDatabaseHealth;
   readonly partitions: PgPartitions;
-  readonly blobs: DiskBlobStore;
+  readonly blobs: BlobStore;
+  readonly removals: PgBlobRemovals;
 
   private constructor(
     private readonly databases: { readonly writer: Database; readonly requests: Database },
     readonly messaging: Messaging,
     readonly leases: ThreadLeaseKeeper,
-    storageDir: string,
+    private readonly storage: OpenStorage,
   ) {
     const { writer, requests } = databases;
     this.log = new PgEventLog(writer, requests);
     this.runs = new PgRunStore(requests);
     this.health = new PgDatabaseHealth(requests);
     this.partitions = new PgPartitions(requests);
-    this.blobs = new DiskBlobStore(storageDir);
+    this.blobs = storage.blobs;
+    this.removals = new PgBlobRemovals(requests);
   }
 
   static async open(config: RuntimeConfig, logger: Logger): Promise<Infrastructure> {
     const { databaseUrl, redisUrl, runtimeId, leaseMs, maxBlockedMs, runSlots } = config;
+    const storage = await openStorage(config.storage);
     const messaging = await createMessaging({ databaseUrl, redisUrl, logger });
     const writer = new Database({ databaseUrl, max: 1, name: `writer ${runtimeId}` });
     const requests = new Database({ databaseUrl, max: REQUEST_CONNECTIONS, name: `runtime ${runtimeId}` });
     const capacity = runSlots * Math.max(1, config.pools?.length ?? 16) + SPARE_SLOTS;
     const leases = new ThreadLeaseKeeper({ databaseUrl, runtimeId, leaseMs, maxBlockedMs, capacity, logger });
-    return new Infrastructure({ writer, requests }, messaging, leases, config.storageDir);
+    return new Infrastructure({ writer, requests }, messaging, leases, storage);
   }
 
   /** After nothing writes any more. */
   async close(): Promise<void> {
     await this.leases.close();
+    await this.storage.close();
     await Promise.all([this.databases.writer.close(), this.databases.requests.close()]);
   }
 }

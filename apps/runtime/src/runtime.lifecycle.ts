@@ -38,13 +38,13 @@ export class RuntimeLifecycle {
 
   async start(): Promise<void> {
     const { infrastructure, adapters, live, logger, intake, readiness, writer } = this.parts;
-    const { messaging, partitions, runs } = infrastructure;
+    const { messaging, partitions, runs, blobs, removals } = infrastructure;
     await this.assertSchema();
     prepareBuiltinTools();
     await live.start();
     this.sweeps.start(
       createSweeps(
-        { runs, writer, logger, queue: messaging.queue, bus: messaging.bus },
+        { runs, writer, logger, blobs, removals, queue: messaging.queue, bus: messaging.bus },
         {
           leaseMs: this.config.leaseMs,
           canResume: (runner) => adapters.canResume(runner),

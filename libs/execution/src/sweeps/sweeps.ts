@@ -1,5 +1,6 @@
-import type { EventBus, Logger, RunQueue, RunStore } from '#lib/domain';
+import type { BlobRemovals, BlobStore, EventBus, Logger, RunQueue, RunStore } from '#lib/domain';
 import type { EventWriter } from '../event.writer.js';
+import { BlobsSweep } from './blobs.sweep.js';
 import { DeadlinesSweep } from './deadlines.sweep.js';
 import { LostRunsSweep } from './lost-runs.sweep.js';
 import { OutboxSweep } from './outbox.sweep.js';
@@ -12,6 +13,8 @@ export interface SweepsPorts {
   readonly writer: EventWriter;
   readonly queue: RunQueue;
   readonly bus: EventBus;
+  readonly blobs: BlobStore;
+  readonly removals: BlobRemovals;
   readonly logger: Logger;
 }
 
@@ -29,6 +32,7 @@ export function createSweeps(ports: SweepsPorts, options: SweepsOptions): readon
     new LostRunsSweep(ports, Math.min(1_000, options.leaseMs / 20), options.canResume),
     new OutboxSweep(ports),
     new DeadlinesSweep(ports),
+    new BlobsSweep(ports),
     {
       name: 'partitions',
       everyMs: HOUR_MS,
