@@ -5,6 +5,7 @@ import { Role1764500000004 } from './0004-role.js';
 import { SubmittedTools1764500000007 } from './0007-submitted-tools.js';
 import { Life1764500000009 } from './0009-life.js';
 import { Artifacts1764500000010 } from './0010-artifacts.js';
+import { Agents1764500000011 } from './0011-agents.js';
 
 /** In the order they are applied. */
 export const MIGRATIONS = [
@@ -15,4 +16,5 @@ export const MIGRATIONS = [
   SubmittedTools1764500000007,
   Life1764500000009,
   Artifacts1764500000010,
+  Agents1764500000011,
 ];

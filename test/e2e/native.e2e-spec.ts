@@ -35,12 +35,12 @@ describeEachBackingSet(({ redisUrl }) => {
 
   beforeAll(async () => {
     database = await createDatabase();
-    const own = SCOPES.filter((scope) => scope !== 'tasks:all');
+    const own = SCOPES.filter((scope) => scope !== 'tasks:all' && scope !== 'platform:admin');
     keys = await createKeys(database.url, {
       ann: { principal: 'ann', scopes: own },
       bob: { principal: 'bob', scopes: own },
       auditor: { principal: 'zoe', scopes: ['tasks:read', 'tasks:all'] },
-      stranger: { tenant: 'other', principal: 'ann' },
+      stranger: { tenant: 'other', principal: 'ann', scopes: own },
     });
     installation = await Installation.start({ databaseUrl: database.url, redisUrl, gateways: 2, runtimes: 1 });
     [here, there] = installation.gateways.map(({ url }) => url) as [string, string];

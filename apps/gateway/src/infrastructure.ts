@@ -26,10 +26,7 @@ import type { RunnerTraits } from './core/runner-traits.js';
 
 /** What the process has opened, to be closed last. */
 export interface Infrastructure {
-  readonly ports: CorePorts & {
-    readonly runners: readonly (RunnerKind & RunnerTraits)[];
-    readonly removals: BlobRemovals;
-  };
+  readonly ports: CorePorts & { readonly removals: BlobRemovals };
   readonly runs: RunStore;
   readonly partitions: PgPartitions;
   close(): Promise<void>;

@@ -11,6 +11,7 @@ export const ERRORS = {
   wait_changed: { status: 409, title: 'The task now waits for something else', retryable: false },
   session_busy: { status: 409, title: 'The session has an unfinished task', retryable: true },
   gone: { status: 410, title: 'It existed and was removed', retryable: false },
+  precondition_failed: { status: 412, title: 'It is no longer what the request expects', retryable: false },
   payload_too_large: { status: 413, title: 'The body is too large', retryable: false },
   unsupported_media_type: { status: 415, title: 'The content type is not supported', retryable: false },
   range_not_satisfiable: { status: 416, title: 'No byte of the asked range exists', retryable: false },

@@ -238,9 +238,9 @@ describe('a set of agents', () => {
         agent('a'),
       ]),
     ).toEqual([
-      'the type x belongs to both a and b',
-      'the agent a is declared twice',
-      'only one agent can be the default, not a and b',
+      { path: '/types/1', message: 'the type x belongs to both a and b' },
+      { path: '/default', message: 'only one agent can be the default, not a and b' },
+      { path: '/id', message: 'the agent a is declared twice' },
     ]);
   });
 

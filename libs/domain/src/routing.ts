@@ -140,21 +140,34 @@ export function backendOf({ agent, route }: Routed, choice: BackendChoice): Omit
   };
 }
 
+/** Why one of a set of agents cannot be used beside those before it. */
+export interface Clash {
+  /** JSON Pointer into the declaration of the later one. */
+  readonly path: string;
+  readonly message: string;
+}
+
 /** Why a set of agents cannot be used together: an id or a type that comes twice, more than one default. */
-export function clashesOf(agents: readonly AgentDeclaration[]): readonly string[] {
-  const clashes: string[] = [];
+export function clashesOf(agents: readonly AgentDeclaration[]): readonly Clash[] {
+  const clashes: Clash[] = [];
   const ids = new Set<string>();
   const ownerOf = new Map<string, string>();
-  for (const { id, types } of agents) {
-    if (ids.has(id)) clashes.push(`the agent ${id} is declared twice`);
+  let standard: string | undefined;
+  for (const { id, types, default: isDefault } of agents) {
+    if (ids.has(id)) clashes.push({ path: '/id', message: `the agent ${id} is declared twice` });
     ids.add(id);
-    for (const type of types) {
+    types.forEach((type, index) => {
       const owner = ownerOf.get(type);
-      if (owner !== undefined && owner !== id) clashes.push(`the type ${type} belongs to both ${owner} and ${id}`);
+      if (owner !== undefined && owner !== id) {
+        clashes.push({ path: `/types/${index}`, message: `the type ${type} belongs to both ${owner} and ${id}` });
+      }
       ownerOf.set(type, id);
+    });
+    if (!isDefault) continue;
+    if (standard !== undefined) {
+      clashes.push({ path: '/default', message: `only one agent can be the default, not ${standard} and ${id}` });
     }
+    standard = id;
   }
-  const defaults = agents.filter((agent) => agent.default).map((agent) => agent.id);
-  if (defaults.length > 1) clashes.push(`only one agent can be the default, not ${defaults.join(' and ')}`);
   return clashes;
 }

@@ -7,8 +7,11 @@ import {
   type EventBus,
   type Logger,
   type Routed,
+  type StoredAgent,
   type Unsubscribe,
 } from '#lib/domain';
+import type { AgentSource } from './agent.schema.js';
+import { decodeAgent } from './agents-file.js';
 import type { RunnerTraits } from './runner-traits.js';
 
 /** Channel on which processes say that agents have changed. */
@@ -31,16 +34,17 @@ export class AgentDirectory {
   private timer: NodeJS.Timeout | undefined;
   private stopListening: Unsubscribe | undefined;
   private isClosed = false;
+  private loading: Promise<void> = Promise.resolve();
 
   constructor(private readonly ports: DirectoryPorts) {}
 
   /** Loads the agents and keeps them fresh. */
   async open(): Promise<void> {
     await this.load();
-    this.timer = setInterval(() => void this.refresh(), REFRESH_MS).unref();
+    this.timer = setInterval(() => void this.lookAgain(), REFRESH_MS).unref();
     // Without the bus the timer has to do.
     this.ports.bus
-      .listen(CHANNEL, () => void this.refresh())
+      .listen(CHANNEL, () => void this.lookAgain())
       .then((stop) => (this.isClosed ? stop() : (this.stopListening = stop)))
       .catch((error: unknown) => this.ports.logger.warn('notices of changed agents are not heard', { error }));
   }
@@ -65,6 +69,14 @@ export class AgentDirectory {
     return this.ports.runners.find(({ kind }) => kind === runner)?.capabilities;
   }
 
+  /** Looks now. What is committed before the call is seen after it. */
+  refresh(): Promise<void> {
+    // One after the other: an answer that is overtaken must not bring back what was.
+    const loaded = this.loading.then(() => this.load());
+    this.loading = loaded.catch(() => undefined);
+    return loaded;
+  }
+
   /** Tells every process, this one too, to look again. Only a hint: they look by themselves before long. */
   announce(): void {
     this.ports.bus.signal(CHANNEL, 'changed').catch(() => undefined);
@@ -76,9 +88,9 @@ export class AgentDirectory {
     this.stopListening?.();
   }
 
-  private async refresh(): Promise<void> {
+  private async lookAgain(): Promise<void> {
     try {
-      await this.load();
+      await this.refresh();
     } catch (error) {
       this.ports.logger.warn('agents could not be refreshed', { error });
     }
@@ -88,10 +100,14 @@ export class AgentDirectory {
     const known = new Map(this.agents.map((agent) => [agent.id, agent] as const));
     const found = await this.ports.store.all();
     // What has not changed stays the same object: what was derived from it stays valid.
-    this.agents = found.map((agent) => {
-      const before = known.get(agent.id);
-      const isSame = before?.version === agent.version && before.updatedAtMs === agent.updatedAtMs;
-      return isSame ? before : agent;
+    this.agents = found.map((stored) => {
+      const before = known.get(stored.id);
+      return before?.version === stored.version ? before : recordOf(stored);
     });
   }
+}
+
+/** What is stored was checked when it was declared. */
+export function recordOf(stored: StoredAgent): AgentRecord {
+  return { ...decodeAgent(stored.source as unknown as AgentSource), ...stored };
 }

@@ -60,7 +60,7 @@ const ROUTE = object(
 );
 
 /** JSON Schema of one agent's declaration, in the file and over the API. */
-const AGENT = object(
+export const AGENT_DECLARATION = object(
   {
     id: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$' },
     name,
@@ -79,8 +79,13 @@ const AGENT = object(
   ['id', 'description', 'routes'],
 );
 
+/** Names of the fields of a declaration. */
+export const AGENT_FIELDS: ReadonlySet<string> = new Set(
+  Object.keys((AGENT_DECLARATION as { readonly properties: object }).properties),
+);
+
 /** JSON Schema of the whole file. */
-export const AGENTS_FILE = object({ agents: { type: 'array', items: AGENT } }, ['agents']);
+export const AGENTS_FILE = object({ agents: { type: 'array', items: AGENT_DECLARATION } }, ['agents']);
 
 /** A declaration that satisfies the schema: the wire's spelling, everything optional that has a default. */
 export interface AgentSource {

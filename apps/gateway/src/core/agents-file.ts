@@ -9,8 +9,14 @@ import {
   unknownTools,
 } from '#lib/domain';
 import { parse } from 'yaml';
-import { AGENTS_FILE, type AgentSource, type PolicySource, type RouteSource } from './agent.schema.js';
-import { compileSchema, type SchemaCheck } from './json-schema.js';
+import {
+  AGENT_DECLARATION,
+  AGENTS_FILE,
+  type AgentSource,
+  type PolicySource,
+  type RouteSource,
+} from './agent.schema.js';
+import { compileSchema, type SchemaCheck, type SchemaFault } from './json-schema.js';
 
 /** What is known of a runner kind: enough to refuse a backend that could never run. */
 export interface RunnerKind {
@@ -24,17 +30,31 @@ export class AgentsFileError extends Error {
 }
 
 const checkFile = compileSchema(AGENTS_FILE);
+const checkDeclaration = compileSchema(AGENT_DECLARATION);
 
-/** Declarations of the file, complete with defaults. @throws AgentsFileError with every fault. */
-export function parseAgentsFile(text: string, runners: readonly RunnerKind[]): readonly AgentDeclaration[] {
+/** What the file declares, as it spells it. @throws AgentsFileError with every fault. */
+export function parseAgentsFile(text: string, runners: readonly RunnerKind[]): readonly AgentSource[] {
   const value = parseYaml(text);
   const faults = checkFile(value).map(({ path, message }) => `${path || 'the file'} ${message}`);
   if (faults.length > 0) throw unusable(faults);
-  const sources = (value as { readonly agents: readonly AgentSource[] }).agents;
-  const agents = sources.map(decodeAgent);
-  const later = [...agents.flatMap((agent, index) => faultsOf(agent, index, runners)), ...clashesOf(agents)];
+  const { agents } = value as { readonly agents: readonly AgentSource[] };
+  const declared = agents.map(decodeAgent);
+  const later = [
+    ...declared.flatMap((agent, index) => deepFaults(agent, runners).map((fault) => describe(fault, index))),
+    ...clashesOf(declared).map(({ message }) => message),
+  ];
   if (later.length > 0) throw unusable(later);
   return agents;
+}
+
+function describe({ path, message }: SchemaFault, index: number): string {
+  return `/agents/${index}${path} ${message}`;
+}
+
+/** What is wrong with one declaration by itself; none: it is an `AgentSource`. Paths are JSON Pointers into it. */
+export function declarationFaults(value: unknown, runners: readonly RunnerKind[]): readonly SchemaFault[] {
+  const faults = checkDeclaration(value);
+  return faults.length > 0 ? faults : deepFaults(decodeAgent(value as AgentSource), runners);
 }
 
 function unusable(faults: readonly string[]): AgentsFileError {
@@ -50,28 +70,30 @@ function parseYaml(text: string): unknown {
   }
 }
 
-/** Faults the schema of the file cannot see: runner kinds, their options, schemas that are none. */
-function faultsOf(agent: AgentDeclaration, index: number, runners: readonly RunnerKind[]): readonly string[] {
-  const faults: string[] = [];
-  const at = `/agents/${index}`;
-  if (agent.inputSchema && !compiled(agent.inputSchema)) faults.push(`${at}/input_schema is no JSON Schema`);
-  for (const name of unknownTools(agent.policy.tools ?? {}, agent.tools)) {
-    faults.push(`${at}/policy/tools${pointerTo(name)} is none of the agent's tools`);
+/** Faults the schema cannot see: runner kinds, their options, schemas that are none. */
+function deepFaults(agent: AgentDeclaration, runners: readonly RunnerKind[]): readonly SchemaFault[] {
+  const faults: SchemaFault[] = [];
+  if (agent.inputSchema && !compiled(agent.inputSchema)) {
+    faults.push({ path: '/input_schema', message: 'is no JSON Schema' });
   }
-  agent.routes.forEach((route, routeIndex) =>
-    route.backends.forEach((backend, backendIndex) => {
-      const path = `${at}/routes/${routeIndex}/backends/${backendIndex}`;
-      faults.push(...backendFaults(backend, path, runners));
-    }),
+  for (const name of unknownTools(agent.policy.tools ?? {}, agent.tools)) {
+    faults.push({ path: `/policy/tools${pointerTo(name)}`, message: "is none of the agent's tools" });
+  }
+  agent.routes.forEach(({ backends }, route) =>
+    backends.forEach((backend, place) =>
+      faults.push(...backendFaults(backend, `/routes/${route}/backends/${place}`, runners)),
+    ),
   );
   return faults;
 }
 
-function backendFaults(backend: BackendChoice, path: string, runners: readonly RunnerKind[]): readonly string[] {
+function backendFaults(backend: BackendChoice, path: string, runners: readonly RunnerKind[]): readonly SchemaFault[] {
   const runner = runners.find(({ kind }) => kind === backend.runner);
-  if (!runner) return [`${path}/runner must be one of ${runners.map(({ kind }) => kind).join(', ')}`];
+  if (!runner) {
+    return [{ path: `${path}/runner`, message: `must be one of ${runners.map(({ kind }) => kind).join(', ')}` }];
+  }
   const faults = compiled(runner.optionsSchema)?.(backend.options) ?? [];
-  return faults.map((fault) => `${path}/options${fault.path} ${fault.message}`);
+  return faults.map((fault) => ({ path: `${path}/options${fault.path}`, message: fault.message }));
 }
 
 function compiled(schema: Readonly<Record<string, unknown>>): SchemaCheck | undefined {
@@ -83,7 +105,7 @@ function compiled(schema: Readonly<Record<string, unknown>>): SchemaCheck | unde
 }
 
 /** A declaration in our words, complete with defaults. */
-function decodeAgent(source: AgentSource): AgentDeclaration {
+export function decodeAgent(source: AgentSource): AgentDeclaration {
   return {
     id: source.id,
     name: source.name ?? source.id,

@@ -1,5 +1,6 @@
 import {
   type AgentRecord,
+  type AgentStore,
   DomainError,
   type EventType,
   EVENTS,
@@ -8,8 +9,7 @@ import {
   isVisibleTo,
 } from '#lib/domain';
 import type { AgentDirectory } from './agent.directory.js';
-import type { Caller } from './caller.js';
-import type { RunnerTraits } from './runner-traits.js';
+import { type Caller, isOperator } from './caller.js';
 
 /** What an agent can do, whichever of its backends a task gets. */
 export interface AgentCapabilities {
@@ -43,44 +43,64 @@ const PLATFORM_EVENTS: readonly EventType[] = [
   'heartbeat',
 ];
 
-/** Agents as callers see them: those their tenant may use. An unknown one is DomainError `not_found`. */
-export class AgentsService {
-  private readonly traits: ReadonlyMap<string, RunnerTraits['capabilities']>;
+/** An agent as a caller sees it. */
+export interface AgentView {
+  readonly agent: AgentRecord;
+  /** Tasks of all tenants that have not ended; for operators only, who also may see the declaration. */
+  readonly activeTasks?: number;
+}
 
+/** Agents as callers see them: those their tenant may use, for operators all. An unknown one is DomainError `not_found`. */
+export class AgentsService {
   constructor(
     private readonly directory: AgentDirectory,
-    runners: readonly RunnerTraits[],
-  ) {
-    this.traits = new Map(runners.map(({ kind, capabilities }) => [kind, capabilities]));
-  }
+    private readonly store: AgentStore,
+  ) {}
 
   /** By id. */
-  async list({ tenant }: Caller): Promise<readonly AgentRecord[]> {
-    return this.directory.all().filter((agent) => isVisibleTo(agent, tenant));
+  list(caller: Caller): Promise<readonly AgentView[]> {
+    return this.view(caller, this.visible(caller));
   }
 
-  async get(caller: Caller, agentId: string): Promise<AgentRecord> {
-    const agent = (await this.list(caller)).find(({ id }) => id === agentId);
-    if (!agent) throw new DomainError('not_found', 'There is no such agent.');
-    return agent;
+  async get(caller: Caller, agentId: string): Promise<AgentView> {
+    const [view] = await this.view(caller, [this.find(caller, agentId)]);
+    return view!;
+  }
+
+  /** Agents as this caller may see them. */
+  async view(caller: Caller, agents: readonly AgentRecord[]): Promise<readonly AgentView[]> {
+    if (!isOperator(caller)) return agents.map((agent) => ({ agent }));
+    const active = await this.store.activeTasks();
+    return agents.map((agent) => ({ agent, activeTasks: active.get(agent.id) ?? 0 }));
   }
 
   async capabilities(caller: Caller, agentId: string): Promise<AgentCapabilities> {
-    const agent = await this.get(caller, agentId);
-    const kinds = new Set(agent.routes.flatMap(({ backends }) => backends.map(({ runner }) => runner)));
-    const traits = [...kinds].map((kind) => this.traits.get(kind)).filter((found) => found !== undefined);
-    const isKnown = traits.length === kinds.size;
+    const agent = this.find(caller, agentId);
+    const routes = agent.routes.filter(({ when }) => when?.tenant === undefined || when.tenant === caller.tenant);
+    const kinds = new Set(routes.flatMap(({ backends }) => backends.map(({ runner }) => runner)));
+    const traits = [...kinds].map((kind) => this.directory.capabilitiesOf(kind)).filter((found) => found !== undefined);
+    const isKnown = kinds.size > 0 && traits.length === kinds.size;
     const events = new Set<string>([...PLATFORM_EVENTS, ...traits.flatMap((runner) => runner.events)]);
     return {
       agentId: agent.id,
       types: agent.types,
       inputModes: INPUT_MODES.filter((mode) => agent.inputModes.includes(mode) && SERVED.inputModes.includes(mode)),
-      tools: agent.tools,
+      tools: agent.tools.filter((tool) => routes.some((route) => route.tools?.includes(tool) ?? true)),
       events: Object.keys(EVENTS).filter((type) => events.has(type)),
       // A promise has to hold whichever backend a task gets.
       pause: SERVED.pause && isKnown && traits.every((runner) => runner.pause),
       resume: isKnown && traits.every((runner) => runner.resume),
       cancel: isKnown && traits.every((runner) => runner.cancel),
     };
+  }
+
+  private visible(caller: Caller): readonly AgentRecord[] {
+    return this.directory.all().filter((agent) => isOperator(caller) || isVisibleTo(agent, caller.tenant));
+  }
+
+  private find(caller: Caller, agentId: string): AgentRecord {
+    const agent = this.visible(caller).find(({ id }) => id === agentId);
+    if (!agent) throw new DomainError('not_found', 'There is no such agent.');
+    return agent;
   }
 }

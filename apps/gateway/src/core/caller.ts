@@ -13,6 +13,11 @@ export function taskScopeOf({ tenant, principal, scopes }: Caller): TaskScope {
   return scopes.has('tasks:all') ? { tenant } : { tenant, principal };
 }
 
+/** True for those who may see what runs behind agents, and change it. */
+export function isOperator({ scopes }: Caller): boolean {
+  return scopes.has('agents:write') && scopes.has('platform:admin');
+}
+
 /** What a caller did, for the record. `details` hold no secrets. */
 export interface Deed {
   readonly action: string;

@@ -14,6 +14,8 @@ import { EventWriter } from '#lib/execution';
 import { Readiness } from '#lib/platform';
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { AgentDirectory } from './agent.directory.js';
+import { AgentEditsService } from './agent-edits.service.js';
+import type { RunnerKind } from './agents-file.js';
 import { AgentsService } from './agents.service.js';
 import { ApiKeyAuthenticator, type KeyFormat } from './api-key.authenticator.js';
 import { ArtifactsService, type Links } from './artifacts.service.js';
@@ -43,7 +45,7 @@ export interface CorePorts {
   readonly bus: EventBus;
   readonly keyFormat: KeyFormat;
   readonly links: Links;
-  readonly runners: readonly RunnerTraits[];
+  readonly runners: readonly (RunnerKind & RunnerTraits)[];
 }
 
 /** The services every surface shares. */
@@ -82,7 +84,12 @@ function serviceProviders(ports: CorePorts): readonly NamedProvider[] {
     },
     {
       provide: AgentsService,
-      useFactory: (directory: AgentDirectory) => new AgentsService(directory, ports.runners),
+      useFactory: (directory: AgentDirectory) => new AgentsService(directory, ports.agents),
+      inject: [AgentDirectory],
+    },
+    {
+      provide: AgentEditsService,
+      useFactory: (directory: AgentDirectory) => new AgentEditsService(ports.agents, directory, ports.runners),
       inject: [AgentDirectory],
     },
     {

@@ -346,6 +346,16 @@ export class AgentAnswer {
 
   @ApiProperty(TIME)
   updated_at!: string;
+
+  @ApiPropertyOptional({ description: 'Tasks that have not ended, of all tenants; for operators.' })
+  active_tasks?: number;
+
+  @ApiPropertyOptional({
+    type: 'object',
+    additionalProperties: true,
+    description: 'As it was written, in the spelling of agents.yaml; for operators.',
+  })
+  declaration?: Readonly<Record<string, unknown>>;
 }
 
 export class AgentsAnswer extends ListAnswer {

@@ -4,9 +4,11 @@ import { Module } from '@nestjs/common';
 import type { INestApplication } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import request from 'supertest';
-import { DomainError, Logger, SCOPES } from '#lib/domain';
-import type { AgentRecord, BlobRange, Scope, TaskFilter, TaskId, TaskKey, TaskSnapshot } from '#lib/domain';
+import { DEFAULT_POLICY, DomainError, Logger, SCOPES } from '#lib/domain';
+import type { BlobRange, Scope, TaskFilter, TaskId, TaskKey, TaskSnapshot } from '#lib/domain';
+import { AgentEditsService } from '../core/agent-edits.service.js';
 import { AgentsService } from '../core/agents.service.js';
+import type { AgentView } from '../core/agents.service.js';
 import { ArtifactsService } from '../core/artifacts.service.js';
 import type { ContentRequest } from '../core/artifacts.service.js';
 import { Authenticator } from '../core/authenticator.js';
@@ -204,8 +206,8 @@ const uploads: Fake<UploadsService> = {
   get: async () => linked,
 };
 
-const agent = (id: string): AgentRecord =>
-  ({
+const agent = (id: string): AgentView => ({
+  agent: {
     id,
     name: id,
     description: '',
@@ -214,14 +216,18 @@ const agent = (id: string): AgentRecord =>
     types: [],
     inputModes: ['text'],
     tools: [],
+    policy: DEFAULT_POLICY,
     routes: [],
-    version: 1,
+    source: { id, secret: 'runner' },
+    version: 7,
     updatedAtMs: 0,
-  }) as unknown as AgentRecord;
+  },
+});
 
 const agents: Fake<AgentsService> = {
   list: async () => ['a', 'b', 'c'].map(agent),
   get: async (_caller, id) => agent(id),
+  view: async (_caller, all) => all.map((each) => ({ agent: each, activeTasks: 2 })),
   capabilities: async (_caller, agentId) => ({
     agentId,
     types: ['x'],
@@ -234,6 +240,17 @@ const agents: Fake<AgentsService> = {
   }),
 };
 
+const edits: Fake<AgentEditsService> = {
+  put: async (_caller, edit) => {
+    seen.push(edit);
+    return { ...agent(edit.agentId), isNew: edit.agentId === 'new' };
+  },
+  patch: async (_caller, edit) => {
+    seen.push(edit);
+    return { ...agent(edit.agentId), isNew: false };
+  },
+};
+
 const ports = [
   { provide: Authenticator, useClass: KeyPerScope },
   { provide: Logger, useValue: { error: (...line: unknown[]) => seen.push(line) } },
@@ -244,6 +261,7 @@ const ports = [
   { provide: ArtifactsService, useValue: artifacts },
   { provide: UploadsService, useValue: uploads },
   { provide: AgentsService, useValue: agents },
+  { provide: AgentEditsService, useValue: edits },
 ];
 
 @Module({ providers: ports, exports: ports.map(({ provide }) => provide) })
@@ -642,6 +660,35 @@ describe('agents', () => {
     ]);
   });
 
+  it('are put and patched under the version that is expected, and shown whole to who may do that', async () => {
+    const change = (method: 'put' | 'patch', path: string): request.Test =>
+      request(app.getHttpServer())[method](path).set('X-API-Key', 'all').set('X-Request-Id', 'req-1');
+    const made = await change('put', '/v1/agents/new').send({ description: 'd' }).set('If-None-Match', '*');
+    const patched = await change('patch', '/v1/agents/a')
+      .set('Content-Type', 'application/merge-patch+json')
+      .set('If-Match', '"7", W/"6", "other"')
+      .send('{"enabled":false}');
+    expect([made.status, made.headers['location'], made.headers['etag']]).toEqual([201, '/v1/agents/new', '"7"']);
+    expect([patched.status, patched.headers['location'], patched.headers['etag']]).toEqual([200, undefined, '"7"']);
+    expect(patched.body).toMatchObject({ active_tasks: 2, declaration: { id: 'a', secret: 'runner' } });
+    expect(seen).toEqual([
+      { agentId: 'new', body: { description: 'd' }, expects: { ifNoneMatch: '*' }, requestId: 'req-1' },
+      { agentId: 'a', body: { enabled: false }, expects: { ifMatch: [7] }, requestId: 'req-1' },
+    ]);
+  });
+
+  it.each(['7', '"7', '"7","8', '*, "7"', '"a"b"'])('are not changed under If-Match: %s', async (tag) => {
+    const answer = await request(app.getHttpServer())
+      .patch('/v1/agents/a')
+      .set({ 'X-API-Key': 'all', 'If-Match': tag })
+      .send({ enabled: false });
+    expect([answer.status, answer.body.errors[0].path, seen]).toEqual([400, 'header.if-match', []]);
+  });
+
+  it('show their version as ETag', async () => {
+    expect((await get('/v1/agents/a')).headers['etag']).toBe('"7"');
+  });
+
   it('say what they can do', async () => {
     const answer = await get('/v1/agents/a/capabilities');
     expect(answer.body).toEqual({
@@ -740,10 +787,8 @@ describe('the description of the contract', () => {
   });
 
   it('holds every route that is planned to 422, after the scopes', async () => {
-    const planned = (await operations()).filter(
-      ({ path, method }) => /resume|keys|audit|tools|webhooks/.test(path) || /^(put|patch)/.test(method),
-    );
-    expect(planned).toHaveLength(14);
+    const planned = (await operations()).filter(({ path }) => /resume|keys|audit|tools|webhooks/.test(path));
+    expect(planned).toHaveLength(12);
     for (const { method, path } of planned) {
       const call = (key: string): request.Test =>
         request(app.getHttpServer())

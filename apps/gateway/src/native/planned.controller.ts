@@ -1,4 +1,4 @@
-import { Controller, Delete, Get, Patch, Post, Put } from '@nestjs/common';
+import { Controller, Delete, Get, Post, Put } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { Scopes } from '../http/scopes.decorator.js';
 import { notAvailable } from './submit.mapping.js';
@@ -17,20 +17,6 @@ export class PlannedController {
   @Post('tasks/:id/resume')
   resume(): never {
     throw notAvailable('', 'Resuming a task');
-  }
-
-  @Planned()
-  @Scopes('agents:write', 'platform:admin')
-  @Put('agents/:id')
-  putAgent(): never {
-    throw notAvailable('', 'Changing an agent');
-  }
-
-  @Planned()
-  @Scopes('agents:write', 'platform:admin')
-  @Patch('agents/:id')
-  patchAgent(): never {
-    throw notAvailable('', 'Changing an agent');
   }
 
   @Planned()

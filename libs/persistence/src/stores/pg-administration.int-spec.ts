@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type AgentDeclaration, DEFAULT_POLICY } from '#lib/domain';
+import { DEFAULT_POLICY } from '#lib/domain';
 import type { DataSource } from 'typeorm';
 import { createDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { openDataSource } from '../data-source.js';
@@ -26,38 +26,101 @@ afterAll(async () => {
   await test.drop();
 });
 
-const agent = (description: string): AgentDeclaration => ({
-  id: 'a',
-  name: 'A',
-  description,
-  enabled: true,
-  default: false,
-  types: [],
-  inputModes: ['text'],
-  tools: [],
-  policy: DEFAULT_POLICY,
-  routes: [],
-});
+const agent = (description: string) => ({ id: 'a', description });
+const audit = {
+  tenant: 't',
+  principal: 'p',
+  keyId: 'k',
+  action: 'agent.put',
+  target: 'a',
+  outcome: 'allowed',
+  details: '{"n":1}',
+  requestId: 'r',
+} as const;
 
 describe('agents', () => {
   it('are taken from a file once per digest, by one of two gateways', async () => {
     const store = new PgAgentStore(source);
     const applied = await Promise.all([store.applyFile('d1', [agent('one')]), store.applyFile('d1', [agent('one')])]);
     expect(applied.sort()).toEqual([false, true]);
-    expect(await store.all()).toMatchObject([{ id: 'a', description: 'one', version: 1 }]);
+    const [first] = await store.all();
+    expect(first).toEqual({
+      id: 'a',
+      source: agent('one'),
+      version: expect.any(Number),
+      updatedAtMs: expect.any(Number),
+    });
     await store.applyFile('d2', [agent('two')]);
-    expect(await store.all()).toMatchObject([{ id: 'a', description: 'two', version: 2 }]);
+    const [second] = await store.all();
+    expect(second?.source).toEqual(agent('two'));
+    expect(second!.version).toBeGreaterThan(first!.version);
   });
 
   it('come back with an older file, and go with one that does not name them', async () => {
     const store = new PgAgentStore(source);
     await store.applyFile('d3', [agent('three'), { ...agent('other'), id: 'b' }]);
     await store.applyFile('d4', [agent('four')]);
-    expect(await store.all()).toMatchObject([{ id: 'a', description: 'four' }]);
+    expect(await store.all()).toMatchObject([{ id: 'a', source: agent('four') }]);
     expect(await store.applyFile('d3', [agent('three'), { ...agent('other'), id: 'b' }])).toBe(true);
-    expect(await store.all()).toMatchObject([{ description: 'three' }, { id: 'b' }]);
+    expect(await store.all()).toMatchObject([{ source: agent('three') }, { id: 'b' }]);
     expect(await store.applyFile('d5', [])).toBe(true);
     expect(await store.all()).toEqual([]);
+  });
+
+  it('are changed with the record of it, or neither', async () => {
+    const store = new PgAgentStore(source);
+    await store.applyFile('d6', [agent('six')]);
+    const [before] = await store.all();
+    const records = (): Promise<unknown[]> =>
+      source.query('select tenant, principal, key_id, action, target, outcome, details, request_id from audit_records');
+    const refusal = store.change((agents) => {
+      expect(agents).toEqual([before]);
+      throw new Error('no');
+    });
+    await expect(refusal).rejects.toThrow('no');
+    expect([await store.all(), await records()]).toEqual([[before], []]);
+    const edit = { id: 'a', source: agent('seven'), replaces: before!.version, audit };
+    const after = await store.change(() => edit);
+    expect([await store.all(), after.version > before!.version]).toEqual([[after], true]);
+    // Based on a version that is gone, or on none where there is one, it is not written, whatever was decided.
+    await expect(store.change(() => edit)).rejects.toThrow('changed');
+    await expect(store.change(() => ({ ...edit, replaces: undefined }))).rejects.toThrow('changed');
+    await expect(store.change(() => ({ ...edit, id: 'b' }))).rejects.toThrow('changed');
+    expect([await store.all(), await records()]).toEqual([
+      [after],
+      [
+        {
+          tenant: 't',
+          principal: 'p',
+          key_id: 'k',
+          action: 'agent.put',
+          target: 'a',
+          outcome: 'allowed',
+          details: '{"n":1}',
+          request_id: 'r',
+        },
+      ],
+    ]);
+  });
+
+  it('are changed one after the other: nobody decides on what another is about to change', async () => {
+    const store = new PgAgentStore(source);
+    const add = (n: number): Promise<unknown> =>
+      store.change((agents) => ({ id: `n${n}-${agents.length}`, source: { n }, audit }));
+    await store.applyFile('d7', []);
+    await Promise.all(Array.from({ length: 8 }, (_, n) => add(n)));
+    const places = (await store.all()).map(({ id }) => Number(id.split('-')[1]));
+    expect(places.sort()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    await store.applyFile('d8', []);
+  });
+
+  it('that were removed come back under a version they never had', async () => {
+    const store = new PgAgentStore(source);
+    const first = await store.change(() => ({ ...agent('one'), source: agent('one'), audit }));
+    await store.applyFile('d9', []);
+    const again = await store.change(() => ({ ...agent('two'), source: agent('two'), audit }));
+    expect(again.version).toBeGreaterThan(first.version);
+    await store.applyFile('d10', []);
   });
 
   it('keep one backend version per content, append-only', async () => {
