@@ -102,14 +102,17 @@ describe('the agents file', () => {
     expect(() => parse(text)).toThrow(message);
   });
 
-  it('as it comes with the repository declares the two bundled agents', async () => {
+  it('as it comes with the repository declares the bundled agents, and two that are supervised', async () => {
     const text = await readFile(new URL('../../../../agents.yaml', import.meta.url), 'utf8');
     const runners = RUNNERS.map(({ kind }) => ({ kind, optionsSchema: { type: 'object' } }));
     const agents = parseAgentsFile(text, runners).map(decodeAgent);
     expect(agents.map(({ id, types }) => [id, types])).toEqual([
       ['text-analyst', ['nlp_analysis']],
       ['site-builder', ['web_demo']],
+      ['supervised-analyst', []],
+      ['supervised-builder', []],
     ]);
+    expect(agents[2]!.policy.tools).toEqual({ '*': 'confirm' });
     expect(agents[0]!.policy).toEqual(DEFAULT_POLICY);
   });
 });

@@ -48,7 +48,8 @@ unknown, 204 on DELETE, 404 and 405 where due; ?q= searches, ?<field>= filters, 
 
 /** An OpenAI-compatible model as the builder uses it, for one run: it counts what it spends and remembers what went wrong. */
 export class SiteModel {
-  usage: ModelUsage = { input_tokens: 0, output_tokens: 0 };
+  private usage: ModelUsage = { input_tokens: 0, output_tokens: 0 };
+  private told: ModelUsage = { input_tokens: 0, output_tokens: 0 };
   private calls = 0;
   private problem: string | undefined;
 
@@ -59,6 +60,16 @@ export class SiteModel {
 
   get name(): string {
     return this.endpoint.name;
+  }
+
+  /** What all runs of the task have used: `before`, and what this run has used since it was last asked. */
+  usageSince(before: ModelUsage = { input_tokens: 0, output_tokens: 0 }): ModelUsage {
+    const { usage, told } = this;
+    this.told = usage;
+    return {
+      input_tokens: before.input_tokens + usage.input_tokens - told.input_tokens,
+      output_tokens: before.output_tokens + usage.output_tokens - told.output_tokens,
+    };
   }
 
   /** @throws ModelAnswerError, BudgetError, or what the endpoint failed with. */

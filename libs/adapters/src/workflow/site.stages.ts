@@ -6,6 +6,7 @@ import type { ModelUsage, SiteModel } from './site.model.js';
 import { ENTRY, FILE_TYPES, type SiteFile, writeSite } from './site.writer.js';
 import type { SitePlan } from './site.plan.js';
 import { planSite } from './site.planner.js';
+import { questionAbout, readReview } from './site.review.js';
 import { checkPage, reportOf, type SiteReport, testSite } from './site.tester.js';
 import type { StageGate } from './stage.gate.js';
 import { canFallBack, StageRetryError } from './workflow.errors.js';
@@ -27,6 +28,8 @@ export interface SiteState {
   /** Where the model was of no use, and the builder's own way was taken. */
   readonly fallbacks: readonly string[];
   readonly usage: ModelUsage;
+  /** What the last review came to. */
+  readonly accepted: boolean;
 }
 
 export interface SiteStagesOptions {
@@ -37,6 +40,8 @@ export interface SiteStagesOptions {
   readonly code: 'templates' | 'model';
   /** Code a model wrote may be run. */
   readonly execute: boolean;
+  /** The plan is shown to somebody before it is built. */
+  readonly review: boolean;
 }
 
 /** Tries of a model before the builder goes its own way. */
@@ -47,8 +52,14 @@ export const SITE_FOLDER = 'site';
 /** The stages of the site builder, in order. */
 export function siteStages(options: SiteStagesOptions): Stage<SiteState>[] {
   const site = new SiteStages(options);
+  const review: Stage<SiteState> = {
+    name: 'review',
+    run: async ({ plan }, tools) => readReview(tools.ask(questionAbout(plan))),
+    next: ({ accepted }) => (accepted ? undefined : 'plan'),
+  };
   return [
     { name: 'plan', run: (state, tools) => site.plan(state, tools) },
+    ...(options.review ? [review] : []),
     { name: 'write', run: (state, tools) => site.write(state, tools) },
     { name: 'test', run: (state, tools) => site.test(state, tools) },
     { name: 'package', run: (state) => site.package(state) },
@@ -62,17 +73,17 @@ class SiteStages {
     this.directory = join(options.workspace, SITE_FOLDER);
   }
 
-  async plan({ request, fallbacks = [] }: SiteState, tools: StageTools): Promise<Partial<SiteState>> {
+  async plan({ request, fallbacks = [], usage }: SiteState, tools: StageTools): Promise<Partial<SiteState>> {
     const { model } = this.options;
     const draft = planSite(request);
     if (model === undefined) return { plan: draft, plannedBy: 'local' };
     const planned = await this.byModel(tools, () => model.plan(request, draft, tools.signal));
     return planned === undefined
-      ? { plan: draft, plannedBy: 'local', fallbacks: [...fallbacks, 'plan'], usage: model.usage }
-      : { plan: planned, plannedBy: model.name, usage: model.usage };
+      ? { plan: draft, plannedBy: 'local', fallbacks: [...fallbacks, 'plan'], usage: model.usageSince(usage) }
+      : { plan: planned, plannedBy: model.name, usage: model.usageSince(usage) };
   }
 
-  async write({ plan, fallbacks = [] }: SiteState, tools: StageTools): Promise<Partial<SiteState>> {
+  async write({ plan, fallbacks = [], usage }: SiteState, tools: StageTools): Promise<Partial<SiteState>> {
     const { model, code } = this.options;
     const files = writeSite(plan);
     if (model === undefined || code === 'templates') return { files, codeBy: 'templates' };
@@ -84,8 +95,8 @@ class SiteStages {
       return mixed;
     });
     return written === undefined
-      ? { files, codeBy: 'templates', fallbacks: [...fallbacks, 'code'], usage: model.usage }
-      : { files: written, codeBy: 'model', usage: model.usage };
+      ? { files, codeBy: 'templates', fallbacks: [...fallbacks, 'code'], usage: model.usageSince(usage) }
+      : { files: written, codeBy: 'model', usage: model.usageSince(usage) };
   }
 
   async test({ plan, files, codeBy }: SiteState, { signal }: StageTools): Promise<Partial<SiteState>> {

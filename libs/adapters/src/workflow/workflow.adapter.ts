@@ -11,7 +11,8 @@ import { siteStages, type SiteState } from './site.stages.js';
 import { StageGate } from './stage.gate.js';
 import { checkCheckpoints, type CheckpointPool, createCheckpointPool, runWorkflow } from './workflow.client.js';
 import { mayRetryStage, toAdapterError } from './workflow.errors.js';
-import { checkpointOf, Narrator, requestOf, resultOf } from './workflow.mapping.js';
+import { answersTo, checkpointOf } from './workflow.answers.js';
+import { Narrator, requestOf } from './workflow.mapping.js';
 
 /** Built back ends under test at the same time; each is a process. */
 const CHILDREN = 2;
@@ -37,7 +38,7 @@ class WorkflowAdapter implements RunnerAdapter {
       if (wall.aborted && !signal.aborted) throw new BudgetError('The budget of time is used up.');
       throw toAdapterError(error, signal);
     }
-    yield resultOf(narrator.state, this.environment.model?.name);
+    yield* narrator.ended(this.environment.model?.name);
   }
 
   async health(): Promise<void> {
@@ -54,13 +55,15 @@ class WorkflowAdapter implements RunnerAdapter {
 
   private workflow(context: RunContext, signal: AbortSignal): ReturnType<typeof runWorkflow<SiteState>> {
     const { model, executeModelCode } = this.environment;
-    const checkpointId = checkpointOf(context);
+    const checkpoint = checkpointOf(context);
+    const answers = answersTo(checkpoint, context.answer);
     return runWorkflow<SiteState>({
       stages: siteStages({
         workspace: context.workspace,
         gate: this.gate,
         code: context.options.code === 'model' ? 'model' : 'templates',
         execute: executeModelCode,
+        review: context.options.review === true,
         ...(model === undefined ? {} : { model: new SiteModel(model, context.budgets) }),
       }),
       pool: this.pool,
@@ -69,7 +72,8 @@ class WorkflowAdapter implements RunnerAdapter {
       attempts: STAGE_ATTEMPTS,
       mayRetry: mayRetryStage,
       signal,
-      ...(checkpointId === undefined ? {} : { checkpointId }),
+      ...(checkpoint === undefined ? {} : { checkpointId: checkpoint.checkpoint_id }),
+      ...(answers === undefined ? {} : { answers }),
     });
   }
 }

@@ -1,4 +1,13 @@
-import { Annotation, END, type LangGraphRunnableConfig, START, StateGraph } from '@langchain/langgraph';
+import {
+  Annotation,
+  Command,
+  END,
+  interrupt,
+  isGraphBubbleUp,
+  type LangGraphRunnableConfig,
+  START,
+  StateGraph,
+} from '@langchain/langgraph';
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres';
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
@@ -17,18 +26,33 @@ export interface StageTools {
   readonly signal: AbortSignal;
   /** From 1; more when the stage is tried again. */
   readonly attempt: number;
+  /**
+   * Asks somebody, at most once per stage. The first time it throws, which ends the workflow here; when the workflow goes
+   * on from the answer, the stage begins anew and gets it.
+   */
+  ask(question: unknown): unknown;
 }
 
 /** A stage of a workflow: the state so far in, what it adds out. */
 export interface Stage<S> {
   readonly name: string;
   run(state: S, tools: StageTools): Promise<Partial<S>>;
+  /** Name of the stage to go on with, given the state after this one; absent or undefined: the one that is listed next. */
+  next?(state: S): string | undefined;
+}
+
+/** What a stage asked; `id` is the framework's, and names what an answer is for. */
+export interface AskedQuestion {
+  readonly id: string;
+  readonly question: unknown;
 }
 
 /** What happens in a workflow, in order. */
 export type WorkflowChunk<S> =
   | { readonly kind: 'started'; readonly stage: string; readonly attempt: number; readonly error?: unknown }
   | { readonly kind: 'finished'; readonly stage: string; readonly update: Partial<S> }
+  /** The workflow ends here, until a run goes on from its newest checkpoint with answers. */
+  | { readonly kind: 'asked'; readonly questions: readonly AskedQuestion[] }
   /** This checkpoint is durable: a later run can go on from it. */
   | { readonly kind: 'checkpoint'; readonly id: string; readonly state: Partial<S> };
 
@@ -38,6 +62,8 @@ export interface WorkflowRun<S> {
   readonly threadId: string;
   /** Goes on from here; without it, starts afresh from `input`. */
   readonly checkpointId?: string;
+  /** Answers to what was asked at that checkpoint, by the framework's ids. */
+  readonly answers?: Readonly<Record<string, unknown>>;
   readonly input: Partial<S>;
   /** Tries per stage, for errors of which `mayRetry` says yes. */
   readonly attempts: number;
@@ -131,7 +157,7 @@ export async function* runWorkflow<S>(run: WorkflowRun<S>): AsyncGenerator<Workf
   const active = new Set<Promise<unknown>>();
   const stream = await graphOf(run, active)
     .compile({ checkpointer: saver })
-    .stream(run.checkpointId === undefined ? { data: run.input as Record<string, unknown> } : null, {
+    .stream(inputOf(run), {
       configurable: {
         thread_id: run.threadId,
         ...(run.checkpointId === undefined ? {} : { checkpoint_id: run.checkpointId }),
@@ -150,6 +176,12 @@ export async function* runWorkflow<S>(run: WorkflowRun<S>): AsyncGenerator<Workf
   }
 }
 
+/** What LangGraph starts from: the input, or the named checkpoint, with answers to what it waits for. */
+function inputOf<S>({ checkpointId, answers, input }: WorkflowRun<S>): object | null {
+  if (checkpointId === undefined) return { data: input };
+  return answers === undefined ? null : new Command({ resume: answers });
+}
+
 function graphOf<S>(run: WorkflowRun<S>, active: Set<Promise<unknown>>) {
   const graph = new StateGraph(State) as unknown as LooseGraph;
   const retryPolicy = {
@@ -159,13 +191,13 @@ function graphOf<S>(run: WorkflowRun<S>, active: Set<Promise<unknown>>) {
     logWarning: false,
     retryOn: (error: unknown): boolean => !run.signal.aborted && run.mayRetry(error),
   };
-  let before = START as string;
-  for (const stage of run.stages) {
+  run.stages.forEach((stage, index) => {
+    const following = run.stages[index + 1]?.name ?? END;
     graph.addNode(stage.name, nodeOf(stage, active), { retryPolicy });
-    graph.addEdge(before, stage.name);
-    before = stage.name;
-  }
-  graph.addEdge(before, END);
+    if (index === 0) graph.addEdge(START, stage.name);
+    if (stage.next === undefined) graph.addEdge(stage.name, following);
+    else graph.addConditionalEdges(stage.name, ({ data }) => stage.next?.(data as S) ?? following);
+  });
   return graph;
 }
 
@@ -173,6 +205,7 @@ function graphOf<S>(run: WorkflowRun<S>, active: Set<Promise<unknown>>) {
 interface LooseGraph {
   addNode(name: string, node: ReturnType<typeof nodeOf>, options: object): unknown;
   addEdge(from: string, to: string): unknown;
+  addConditionalEdges(from: string, choose: (channels: Channels) => string): unknown;
   compile(options: { checkpointer: PostgresSaver }): {
     stream(input: object | null, options: object): Promise<AsyncIterable<unknown>>;
   };
@@ -184,12 +217,16 @@ function nodeOf<S>(stage: Stage<S>, active: Set<Promise<unknown>>) {
   return async ({ data }: Channels, config: LangGraphRunnableConfig): Promise<Channels> => {
     attempt += 1;
     config.writer?.({ stage: stage.name, attempt, ...failed } satisfies Custom);
-    const running = stage.run(data as S, { signal: config.signal ?? new AbortController().signal, attempt });
+    const signal = config.signal ?? new AbortController().signal;
+    const running = stage.run(data as S, { signal, attempt, ask: interrupt });
     active.add(running);
     try {
-      return { data: await running };
+      const update = await running;
+      // A workflow may come back to the stage: that is no further try.
+      attempt = 0;
+      return { data: update };
     } catch (error) {
-      failed = { error };
+      if (!isGraphBubbleUp(error)) failed = { error };
       throw error;
     } finally {
       active.delete(running);
@@ -204,9 +241,12 @@ async function* chunksOf<S>(
 ): AsyncGenerator<WorkflowChunk<S>> {
   if (mode === 'custom') yield { kind: 'started', ...(chunk as Custom) };
   if (mode === 'updates') {
-    for (const [stage, update] of Object.entries(chunk as Record<string, Channels>)) {
-      // Beside the stages, what was taken over from an earlier run is told under a name of the framework's own.
-      if (!stage.startsWith('__')) yield { kind: 'finished', stage, update: update.data as Partial<S> };
+    const { __interrupt__: asked } = chunk as { __interrupt__?: readonly { id: string; value: unknown }[] };
+    if (asked) yield { kind: 'asked', questions: asked.map(({ id, value }) => ({ id, question: value })) };
+    for (const [stage, { data }] of Object.entries(chunk as Record<string, Partial<Channels>>)) {
+      // Beside the stages, what was taken over from an earlier run is told under a name of the framework's own. A stage
+      // without data got its answer and failed.
+      if (!stage.startsWith('__') && data) yield { kind: 'finished', stage, update: data as Partial<S> };
     }
   }
   if (mode === 'checkpoints') {

@@ -36,6 +36,13 @@ describeConformance(workflowDescriptor, async () => {
     works: (word) => ({ input: `a list of ${word} books with title and a done checkbox` }),
     lasts: { agentId: 'hang', input: 'a todo list with title' },
     checkpoints: { input: 'a todo list with title and a done checkbox' },
+    pauses: {
+      given: { input: 'a todo list with title and a done checkbox', options: { review: true } },
+      answer: ([question]) => ({
+        decisions: [{ tool_call_id: question!.tool_call_id, approved: true }],
+        results: [],
+      }),
+    },
     // An endpoint that fails is no fault of the run: the local planner takes over, and the answer says so.
     openConnections: () => [...endpoints.values()].reduce((sum, endpoint) => sum + endpoint.openRequests, 0),
     close: async () => void (await Promise.all([...endpoints.values()].map((endpoint) => endpoint.stop()))),

@@ -8,8 +8,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { unzipSync } from 'fflate';
 import type { TaskKey } from '#lib/domain';
 import { createDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import type { AdapterEnvironment, RunContext, RunnerAdapter, RunnerItem } from '../contract/index.js';
-import { createCheckpointPool, runWorkflow, type Stage, type WorkflowChunk } from './workflow.client.js';
+import type { AdapterEnvironment, RunContext, RunnerAdapter, RunnerAnswer, RunnerItem } from '../contract/index.js';
+import {
+  type AskedQuestion,
+  createCheckpointPool,
+  runWorkflow,
+  type Stage,
+  type WorkflowChunk,
+} from './workflow.client.js';
 import { createWorkflowAdapter, setUpCheckpoints } from './index.js';
 
 let database: TestDatabase;
@@ -73,6 +79,14 @@ function eventsOf(items: readonly RunnerItem[], types: RegExp): string[] {
       ? [`${item.type} ${'step_id' in item.payload ? String(item.payload.step_id) : ''}`]
       : [],
   );
+}
+
+type Pause = Extract<RunnerItem, { kind: 'pause' }>;
+
+function pauseOf(items: readonly RunnerItem[]): Pause {
+  const last = items.at(-1);
+  if (last?.kind !== 'pause') throw new Error(`the run ended with ${JSON.stringify(last)}`);
+  return last;
 }
 
 function resultOf(items: readonly RunnerItem[]): Extract<RunnerItem, { kind: 'result' }> {
@@ -179,6 +193,98 @@ describe('going on after a lost run', () => {
   });
 });
 
+describe('asking before building', () => {
+  const options = { review: true };
+
+  /** Plays the first run, which asks, and gives what the next run is given besides an answer. */
+  async function asked(input: unknown): Promise<{ pause: Pause; next: (runNo: number) => Promise<RunContext> }> {
+    const first = await contextOf({ input, options });
+    const items = await play(adapterWith(), first);
+    return { pause: pauseOf(items), next: (runNo) => after(items, first, runNo) };
+  }
+
+  function after(items: readonly RunnerItem[], { taskKey, input }: RunContext, runNo: number): Promise<RunContext> {
+    const saved = items.at(-2);
+    if (saved?.kind !== 'checkpoint') throw new Error('no checkpoint comes before the pause');
+    const checkpoint = JSON.parse(JSON.stringify(saved.data)) as unknown;
+    return contextOf({ taskKey, input, options, runNo, checkpoint });
+  }
+
+  const approves = (id: string): RunnerAnswer => ({ decisions: [{ tool_call_id: id, approved: true }], results: [] });
+  const says = (input: string): RunnerAnswer => ({ decisions: [], input, results: [] });
+
+  it('shows the plan in a question, with no step left open', async () => {
+    const first = await contextOf({ options });
+    const items = await play(adapterWith(), first);
+    expect(pauseOf(items).confirmations).toEqual([
+      {
+        tool_call_id: 'ask_1_1',
+        kind: 'question',
+        prompt: expect.stringMatching(/^Shall this be built.*\nGuest book\nFields: .*Email/),
+        arguments: expect.objectContaining({
+          title: 'Guest book',
+          fields: expect.any(Array),
+          actions: expect.any(Array),
+        }),
+      },
+    ]);
+    expect(eventsOf(items, /^step/)).toEqual(
+      ['plan', 'review'].flatMap((stage) => [`step.started ${stage}`, `step.completed ${stage}`]),
+    );
+    expect(existsSync(join(first.workspace, 'site'))).toBe(false);
+  });
+
+  it('builds what was approved, in another adapter and workspace', async () => {
+    const { next } = await asked('a todo list with title and done checkbox');
+    const items = await play(adapterWith(), { ...(await next(2)), answer: approves('ask_1_1') });
+    expect(eventsOf(items, /^step\.started/)).toEqual(
+      ['review', 'write', 'test', 'package'].map((stage) => `step.started ${stage}.2`),
+    );
+    expect(resultOf(items).result.data).toMatchObject({ title: 'Todo list', tests: { failed: 0 } });
+  });
+
+  it('plans anew what was asked for instead, asks again, and builds that', async () => {
+    const { next } = await asked('a todo list with title and done checkbox');
+    const second = { ...(await next(2)), answer: says('an address book with name, phone') };
+    const items = await play(adapterWith(), second);
+    expect(eventsOf(items, /^step\.started/)).toEqual(
+      ['review.2', 'plan.2', 'review.2.2'].map((step) => `step.started ${step}`),
+    );
+    expect(pauseOf(items).confirmations).toMatchObject([
+      { tool_call_id: 'ask_2_1', arguments: { title: 'Address book' } },
+    ]);
+    const third = { ...(await after(items, second, 3)), answer: approves('ask_2_1') };
+    expect(resultOf(await play(adapterWith(), third)).result.data).toMatchObject({ title: 'Address book' });
+  });
+
+  it('goes on from the same answer when the resumed run was lost before it had stored anything', async () => {
+    const { next } = await asked('a todo list with title and done checkbox');
+    const answer = says('an address book with name, phone');
+    for await (const item of adapterWith().start({ ...(await next(2)), answer }, new AbortController().signal)) {
+      if (item.kind === 'event') break;
+    }
+    const items = await play(adapterWith(), { ...(await next(3)), answer });
+    expect(pauseOf(items).confirmations).toMatchObject([
+      { tool_call_id: 'ask_3_1', arguments: { title: 'Address book' } },
+    ]);
+  });
+
+  it('asks again when there is no answer', async () => {
+    const { pause, next } = await asked('a todo list with title');
+    const items = await play(adapterWith(), await next(2));
+    expect(pauseOf(items).confirmations[0]).toMatchObject({
+      tool_call_id: 'ask_2_1',
+      arguments: pause.confirmations[0]?.arguments,
+    });
+  });
+
+  it('takes a refusal that says nothing for no answer, and does not build', async () => {
+    const { next } = await asked('a todo list with title');
+    const answer = { decisions: [{ tool_call_id: 'ask_1_1', approved: false }], results: [] };
+    await expect(play(adapterWith(), { ...(await next(2)), answer })).rejects.toMatchObject({ kind: 'rejected' });
+  });
+});
+
 describe('stopping', () => {
   it('ends as cancelled, soon, and leaves no child behind', async () => {
     const abort = new AbortController();
@@ -250,7 +356,7 @@ describe('a workflow of stages', () => {
     threadId: string,
     stages: Stage<Notes>[],
     checkpointId?: string,
-    saw: (checkpoint: string) => void = () => undefined,
+    { saw = () => undefined, answers }: { saw?: (checkpoint: string) => void; answers?: Record<string, unknown> } = {},
   ): Promise<WorkflowChunk<Notes>[]> {
     const chunks: WorkflowChunk<Notes>[] = [];
     const run = runWorkflow<Notes>({
@@ -262,6 +368,7 @@ describe('a workflow of stages', () => {
       mayRetry: (error) => (error as Error).message === 'again',
       signal: new AbortController().signal,
       ...(checkpointId === undefined ? {} : { checkpointId }),
+      ...(answers === undefined ? {} : { answers }),
     });
     for await (const chunk of run) {
       chunks.push(chunk);
@@ -304,7 +411,7 @@ describe('a workflow of stages', () => {
     const [one, two, three] = stagesBy('the new one') as [Stage<Notes>, Stage<Notes>, Stage<Notes>];
     let named: string | undefined;
     const broken: Stage<Notes> = { name: 'two', run: () => Promise.reject(new Error('lost')) };
-    const lost = collect('late', [one, broken, three], undefined, (id) => (named = id));
+    const lost = collect('late', [one, broken, three], undefined, { saw: (id) => (named = id) });
     await expect(lost).rejects.toThrow('lost');
     const bell = new EventEmitter();
     const entered = once(bell, 'entered');
@@ -324,5 +431,47 @@ describe('a workflow of stages', () => {
     expect(checkpoints.at(-1)?.state).toEqual({ sum: 23, by: 'the new one' });
     const resumed = checkpointsOf(await collect('late', stagesBy('a third'), checkpoints.at(-1)?.id));
     expect(resumed).toMatchObject([{ state: { sum: 23, by: 'the new one' } }]);
+  });
+
+  const asking: Stage<Notes> = {
+    name: 'ask',
+    run: ({ by }, { ask }) => Promise.resolve(ask({ prompt: `by ${by}?` }) as Partial<Notes>),
+  };
+
+  function questionsOf(chunks: readonly WorkflowChunk<Notes>[]): readonly AskedQuestion[] {
+    return chunks.flatMap((chunk) => (chunk.kind === 'asked' ? chunk.questions : []));
+  }
+
+  it('goes on from the question that was shown, whatever a stalled worker writes after it', async () => {
+    const [one, two, three] = stagesBy('the new one') as [Stage<Notes>, Stage<Notes>, Stage<Notes>];
+    let named: string | undefined;
+    const broken: Stage<Notes> = { name: 'two', run: () => Promise.reject(new Error('lost')) };
+    const lost = collect('woken', [one, broken, asking, three], undefined, { saw: (id) => (named = id) });
+    await expect(lost).rejects.toThrow('lost');
+    const bell = new EventEmitter();
+    const entered = once(bell, 'entered');
+    const stalled: Stage<Notes> = {
+      name: 'two',
+      run: async () => {
+        bell.emit('entered');
+        await once(bell, 'woken');
+        return { sum: 666, by: 'the late one' };
+      },
+    };
+    const late = collect('woken', [one, stalled, asking, three], named);
+    await entered;
+    const paused = await collect('woken', [one, two, asking, three], named);
+    const checkpointId = checkpointsOf(paused).at(-1)!.id;
+    const [question] = questionsOf(paused);
+    expect(question).toMatchObject({ question: { prompt: 'by the new one?' } });
+    bell.emit('woken');
+    const newest = checkpointsOf(await late).at(-1)!.id;
+    expect(newest > checkpointId).toBe(true);
+
+    const resumed = await collect('woken', [one, two, asking, three], checkpointId, {
+      answers: { [question!.id]: { by: 'the answer' } },
+    });
+    expect(checkpointsOf(resumed).at(-1)?.state).toEqual({ sum: 23, by: 'the answer' });
+    expect(resumed.filter(({ kind }) => kind === 'started')).toMatchObject([{ stage: 'ask' }, { stage: 'three' }]);
   });
 });

@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { isAdapterError, type RunnerItem } from '../contract/index.js';
 import { planSite } from './site.planner.js';
 import type { SiteState } from './site.stages.js';
-import { checkpointOf, Narrator, requestOf, resultOf } from './workflow.mapping.js';
+import { checkpointOf } from './workflow.answers.js';
+import { Narrator, requestOf, resultOf } from './workflow.mapping.js';
 
 function done(change: Partial<SiteState> = {}): SiteState {
   return {
@@ -16,6 +17,7 @@ function done(change: Partial<SiteState> = {}): SiteState {
     archive: 'guest-book.zip',
     fallbacks: [],
     usage: { input_tokens: 0, output_tokens: 0 },
+    accepted: true,
     ...change,
   };
 }
@@ -75,7 +77,9 @@ describe('telling a workflow', () => {
 
   it('reads back the checkpoint it wrote, and no other', () => {
     const [item] = new Narrator(1).items({ kind: 'checkpoint', id: 'c1', state: {} });
-    expect(checkpointOf({ checkpoint: item?.kind === 'checkpoint' ? item.data : undefined })).toBe('c1');
+    expect(checkpointOf({ checkpoint: item?.kind === 'checkpoint' ? item.data : undefined })).toEqual({
+      checkpoint_id: 'c1',
+    });
     expect(checkpointOf({ checkpoint: { messages: [] } })).toBeUndefined();
   });
 });

@@ -1,15 +1,11 @@
-import { AdapterError, type RunContext, type RunnerEvent, type RunnerItem } from '../contract/index.js';
+import { AdapterError, type RunnerEvent, type RunnerItem } from '../contract/index.js';
 import type { SiteState } from './site.stages.js';
 import { SITE_FOLDER } from './site.stages.js';
 import { describeSite } from './site.words.js';
 import { ENTRY } from './site.writer.js';
-import type { WorkflowChunk } from './workflow.client.js';
+import { pauseItems, type WorkflowCheckpoint } from './workflow.answers.js';
+import type { AskedQuestion, WorkflowChunk } from './workflow.client.js';
 import { stageError } from './workflow.errors.js';
-
-/** What a checkpoint item of this runner holds. */
-export interface WorkflowCheckpoint {
-  readonly checkpoint_id: string;
-}
 
 /** The request in a task's input: a string, `{request}`, or parts of text. */
 export function requestOf(input: unknown): string {
@@ -31,16 +27,13 @@ function textOf(input: unknown): string {
   return typeof found === 'string' ? found : data === undefined ? '' : textOf(data);
 }
 
-/** The checkpoint an earlier run of the task left, if it is one of ours. */
-export function checkpointOf({ checkpoint }: Pick<RunContext, 'checkpoint'>): string | undefined {
-  const id = (checkpoint as Partial<WorkflowCheckpoint> | null | undefined)?.checkpoint_id;
-  return typeof id === 'string' ? id : undefined;
-}
-
 /** Tells a workflow's chunks as items of the run. */
 export class Narrator {
   state: Partial<SiteState> = {};
-  private readonly open = new Map<string, number>();
+  private readonly open = new Map<string, { readonly stepId: string; readonly attempt: number }>();
+  private readonly visits = new Map<string, number>();
+  private checkpointId: string | undefined;
+  private questions: readonly AskedQuestion[] = [];
 
   constructor(private readonly runNo: number) {}
 
@@ -54,39 +47,57 @@ export class Narrator {
         if (!this.open.has(chunk.stage)) yield this.started(chunk.stage, 1);
         yield* this.finished(chunk.stage, chunk.update);
         return;
+      case 'asked':
+        // Until the workflow has ended nobody may answer.
+        this.questions = chunk.questions;
+        return;
       case 'checkpoint':
+        this.checkpointId = chunk.id;
         this.state = { ...this.state, ...chunk.state };
         yield { kind: 'checkpoint', data: { checkpoint_id: chunk.id } satisfies WorkflowCheckpoint };
     }
   }
 
+  /** The end of a run whose workflow has ended. */
+  *ended(configured: string | undefined): Generator<RunnerItem> {
+    if (this.questions.length === 0) {
+      yield resultOf(this.state, configured);
+      return;
+    }
+    // A stage that asks has done what it can in this run; the answer is read in a step of the next.
+    for (const [stage, step] of this.open) yield item({ type: 'step.completed', payload: told(stage, step) });
+    yield* pauseItems(this.questions, { checkpointId: this.checkpointId, runNo: this.runNo });
+  }
+
   /** Closes what is open when the run fails. */
   *failed(error: unknown): Generator<RunnerItem> {
-    for (const [stage, attempt] of this.open) {
-      yield item({
-        type: 'step.failed',
-        payload: { step_id: this.stepId(stage), step_name: stage, attempt, error: stageError(error) },
-      });
+    for (const [stage, step] of this.open) {
+      yield item({ type: 'step.failed', payload: { ...told(stage, step), error: stageError(error) } });
     }
     this.open.clear();
   }
 
-  /** A step belongs to a run: what a lost run left open is failed for good, and this run's step is another. */
-  private stepId(stage: string): string {
-    return this.runNo === 1 ? stage : `${stage}.${String(this.runNo)}`;
+  /**
+   * A step belongs to a run: what a lost run left open is failed for good, and this run's step is another. A workflow that
+   * comes back to a stage begins another one, too.
+   */
+  private visit(stage: string): string {
+    const visit = (this.visits.get(stage) ?? 0) + 1;
+    this.visits.set(stage, visit);
+    if (visit > 1) return `${stage}.${this.runNo}.${visit}`;
+    return this.runNo === 1 ? stage : `${stage}.${this.runNo}`;
   }
 
   private started(stage: string, attempt: number, error?: unknown): RunnerItem {
-    const again = this.open.has(stage);
-    this.open.set(stage, attempt);
-    const step = { step_id: this.stepId(stage), step_name: stage, attempt };
-    if (!again) return item({ type: 'step.started', payload: step });
-    return item({ type: 'step.retrying', payload: { ...step, error: stageError(error) } });
+    const before = this.open.get(stage);
+    const step = { stepId: before?.stepId ?? this.visit(stage), attempt };
+    this.open.set(stage, step);
+    if (!before) return item({ type: 'step.started', payload: told(stage, step) });
+    return item({ type: 'step.retrying', payload: { ...told(stage, step), error: stageError(error) } });
   }
 
   private *finished(stage: string, update: Partial<SiteState>): Generator<RunnerItem> {
-    const attempt = this.open.get(stage) ?? 1;
-    const step = { step_id: this.stepId(stage), step_name: stage, attempt };
+    const step = told(stage, this.open.get(stage)!);
     const before = this.state;
     this.state = { ...before, ...update };
     if (update.usage !== undefined) {
@@ -135,6 +146,13 @@ export function resultOf(state: Partial<SiteState>, configured: string | undefin
 
 function item(event: RunnerEvent): RunnerItem {
   return { kind: 'event', ...event };
+}
+
+function told(
+  stage: string,
+  { stepId, attempt }: { readonly stepId: string; readonly attempt: number },
+): { step_id: string; step_name: string; attempt: number } {
+  return { step_id: stepId, step_name: stage, attempt };
 }
 
 function spentSince(before: SiteState['usage'] | undefined, now: SiteState['usage']): SiteState['usage'] {
