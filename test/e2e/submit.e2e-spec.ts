@@ -4,6 +4,7 @@ import { describeEachBackingSet } from '../support/backing-sets.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 import { call, Installation } from '../support/installation.js';
 import { createKeys } from '../support/keys.js';
+import { until } from '../support/until.js';
 
 jest.setTimeout(60_000);
 
@@ -15,15 +16,17 @@ type Json = Record<string, unknown>;
 describeEachBackingSet(({ redisUrl }) => {
   let database: TestDatabase;
   let installation: Installation;
+  let urls: string[];
   let url: string;
   let key: string;
 
   beforeAll(async () => {
     database = await createDatabase();
     ({ ann: key } = await createKeys(database.url, { ann: { principal: 'ann' } }));
-    const env = { AGENTS_FILE: path.join(import.meta.dirname, 'submit.agents.yaml') };
-    installation = await Installation.start({ databaseUrl: database.url, redisUrl, gateways: 1, runtimes: 1, env });
-    ({ url } = installation.gateways[0]!);
+    const env = { AGENTS_FILE: path.join(import.meta.dirname, 'submit.agents.yaml'), SYNC_WAIT_SECONDS: '5' };
+    installation = await Installation.start({ databaseUrl: database.url, redisUrl, gateways: 2, runtimes: 1, env });
+    urls = installation.gateways.map((gateway) => gateway.url);
+    [url] = urls as [string];
   });
 
   afterAll(async () => {
@@ -51,6 +54,80 @@ describeEachBackingSet(({ redisUrl }) => {
     const { tools } = await told(['tools'], body);
     return (tools as { list: { name: string }[] }).list.map(({ name }) => name);
   };
+
+  describe('a submission in sync mode', () => {
+    const sync = { 'x-api-mode': 'sync' };
+
+    it('is answered with the snapshot of the task when it has ended, however it ended', async () => {
+      const done = await submit({ task_id: 'sync-done', input: 'hello' }, sync);
+      expect([done.status, done.headers.get('location'), done.headers.get('etag')]).toEqual([
+        200,
+        '/v1/tasks/sync-done',
+        'W/"4"',
+      ]);
+      expect(done.body).toEqual((await call(`${url}/v1/tasks/sync-done`, { key })).body);
+      expect(done.body).toMatchObject({ state: 'succeeded', result: { text: 'hello' } });
+      const script = [{ throw: { kind: 'budget' } }];
+      const failed = await submit({ mode: 'sync', input: { script } });
+      expect([failed.status, failed.body['state'], (failed.body['error'] as Json)['code']]).toEqual([
+        200,
+        'failed',
+        'budget_exceeded',
+      ]);
+    });
+
+    it('is answered when the task waits for somebody', async () => {
+      const pause = [{ tool_call_id: 'q', kind: 'question', prompt: 'Which?' }];
+      const { status, body } = await submit({ input: { script: [{ pause }] } }, sync);
+      expect([status, body['state'], (body['pending_confirms'] as Json[]).map(({ prompt }) => prompt)]).toEqual([
+        200,
+        'waiting_for_input',
+        ['Which?'],
+      ]);
+    });
+
+    it('is answered as any other when the time is over, and the task goes on', async () => {
+      const { status, body } = await submit(
+        { task_id: 'sync-late', input: { script: [{ wait_ms: 6_000 }, { result: 'late' }] } },
+        sync,
+      );
+      expect([status, body['task_id'], Object.keys(body)]).toEqual([
+        202,
+        'sync-late',
+        ['task_id', 'status', 'state', 'links'],
+      ]);
+      expect((await ended('sync-late'))['state']).toBe('succeeded');
+    });
+
+    it('that comes again waits for the same task, on either gateway', async () => {
+      const body = { agent_id: 'tooled', input: { script: [{ wait_ms: 500 }, { result: 'once' }] } };
+      const headers = { ...sync, 'idempotency-key': 'sync-once' };
+      const [first, second] = await Promise.all(urls.map((at) => call(`${at}/v1/tasks`, { key, headers, body })));
+      const third = await call(`${url}/v1/tasks`, { key, headers, body });
+      expect([first!.status, second!.status, third.status]).toEqual([200, 200, 200]);
+      expect(second!.body).toEqual(first!.body);
+      expect(third.body).toEqual(first!.body);
+    });
+
+    it('leaves the task alone when its caller leaves', async () => {
+      const leaving = new AbortController();
+      const request = fetch(`${url}/v1/tasks`, {
+        method: 'POST',
+        signal: leaving.signal,
+        headers: { 'x-api-key': key, 'content-type': 'application/json', ...sync },
+        body: JSON.stringify({
+          task_id: 'sync-left',
+          agent_id: 'tooled',
+          input: { script: [{ wait_ms: 1_000 }, { result: 'x' }] },
+        }),
+      });
+      await until(async () => (await call(`${url}/v1/tasks/sync-left`, { key })).body['state'] === 'running');
+      leaving.abort();
+      await expect(request).rejects.toThrow();
+      expect((await ended('sync-left'))['state']).toBe('succeeded');
+      expect(installation.gateways[0]!.log).not.toContain('request failed');
+    });
+  });
 
   describe('the tools of a task', () => {
     it('are those of its agent and route when the caller says nothing', async () => {

@@ -18,6 +18,7 @@ describe('readConfig', () => {
       linkKeys: undefined,
       maxBodyBytes: 1_048_576,
       maxUploadBytes: 104_857_600,
+      syncWaitMs: 15_000,
       leaseMs: 30_000,
       drainMs: 25_000,
       logLevel: 'info',

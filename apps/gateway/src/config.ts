@@ -36,6 +36,12 @@ export const SETTINGS = {
     meaning: 'The largest artifact that may be uploaded.',
     ...integerFrom(1_024, 5_368_709_120),
   },
+  SYNC_WAIT_SECONDS: {
+    default: '15',
+    unit: 's',
+    meaning: 'How long a submission in sync mode waits for its outcome.',
+    ...integerFrom(1, 270),
+  },
   LEASE_SECONDS: {
     default: '30',
     unit: 's',
@@ -66,6 +72,7 @@ export interface GatewayConfig {
   readonly linkKeys: readonly LinkKey[] | undefined;
   readonly maxBodyBytes: number;
   readonly maxUploadBytes: number;
+  readonly syncWaitMs: number;
   readonly leaseMs: number;
   readonly drainMs: number;
   readonly logLevel: string;
@@ -90,6 +97,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): GatewayConfig 
     linkKeys: settings.LINK_KEYS,
     maxBodyBytes: settings.MAX_BODY_BYTES,
     maxUploadBytes: settings.MAX_UPLOAD_BYTES,
+    syncWaitMs: settings.SYNC_WAIT_SECONDS * 1_000,
     leaseMs: settings.LEASE_SECONDS * 1_000,
     drainMs: settings.DRAIN_SECONDS * 1_000,
     logLevel: settings.LOG_LEVEL,

@@ -69,6 +69,7 @@ export async function openInfrastructure(
       removals: new PgBlobRemovals(requests),
       uploads: new PgUploadStore(requests),
       maxUploadBytes: config.maxUploadBytes,
+      syncWaitMs: config.syncWaitMs,
       health: new PgDatabaseHealth(requests),
       queue: messaging.queue,
       bus: messaging.bus,

@@ -26,6 +26,7 @@ import type { RunnerTraits } from './runner-traits.js';
 import { StreamHub } from './stream-hub.js';
 import { StreamsService } from './streams.service.js';
 import { SubmissionsService } from './submissions.service.js';
+import { SyncService } from './sync.service.js';
 import { TasksService } from './tasks.service.js';
 import { UploadsService } from './uploads.service.js';
 
@@ -40,6 +41,7 @@ export interface CorePorts {
   readonly uploads: UploadStore;
   /** The largest upload, in bytes. */
   readonly maxUploadBytes: number;
+  readonly syncWaitMs: number;
   readonly health: DatabaseHealth;
   readonly queue: RunQueue;
   readonly bus: EventBus;
@@ -107,6 +109,11 @@ function serviceProviders(ports: CorePorts): readonly NamedProvider[] {
       provide: CancellationsService,
       useFactory: (tasks: TasksService, writer: EventWriter) => new CancellationsService(tasks, { ...ports, writer }),
       inject: [TasksService, EventWriter],
+    },
+    {
+      provide: SyncService,
+      useFactory: (tasks: TasksService) => new SyncService(tasks, ports.syncWaitMs),
+      inject: [TasksService],
     },
     {
       provide: StreamsService,

@@ -21,6 +21,15 @@ export interface Waited {
   readonly timedOut: boolean;
 }
 
+/** How long somebody waits; `signal` fires when nobody does any more. */
+export interface Patience {
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+}
+
+/** A task as somebody found it. */
+export type SeenState = Pick<TaskSnapshot, 'taskKey' | 'taskId' | 'state' | 'lastSeq'>;
+
 /** Tasks as callers see them. A task that is unknown or out of reach is DomainError `not_found`, a removed one `gone`. */
 export class TasksService {
   constructor(
@@ -44,18 +53,21 @@ export class TasksService {
   }
 
   /** Resolves when the task ended or waits for somebody, or when the time is over; rejects with the reason of `signal`. */
-  async wait(
-    caller: Caller,
-    taskId: string,
-    { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal?: AbortSignal },
-  ): Promise<Waited> {
-    const deadlineMs = performance.now() + timeoutMs;
+  async wait(caller: Caller, taskId: string, patience: Patience): Promise<Waited> {
+    const deadlineMs = performance.now() + patience.timeoutMs;
     const task = await this.snapshot(caller, taskId);
     if (isSettled(task)) return { task, timedOut: false };
-    const reader = await this.hub.open({ ...task, isEnded: false }, task.lastSeq);
+    return this.waitFrom(caller, task, { ...patience, timeoutMs: deadlineMs - performance.now() });
+  }
+
+  /** The same for a task this caller has seen at `lastSeq`: it is not looked at again before something has happened. */
+  async waitFrom(caller: Caller, seen: SeenState, { timeoutMs, signal }: Patience): Promise<Waited> {
+    if (isSettled(seen)) return { task: await this.snapshot(caller, seen.taskId), timedOut: false };
+    const deadlineMs = performance.now() + timeoutMs;
+    const reader = await this.hub.open({ ...seen, isEnded: false }, seen.lastSeq);
     try {
       const isOver = await settles(reader, deadlineMs, signal);
-      const after = await this.snapshot(caller, taskId);
+      const after = await this.snapshot(caller, seen.taskId);
       return { task: after, timedOut: !isOver && !isSettled(after) };
     } finally {
       await reader.return();
@@ -63,7 +75,8 @@ export class TasksService {
   }
 }
 
-function isSettled({ state }: TaskSnapshot): boolean {
+/** True when the task has ended or waits for somebody. */
+export function isSettled({ state }: Pick<TaskSnapshot, 'state'>): boolean {
   return isTerminal(state) || state === 'waiting_for_input';
 }
 

@@ -195,6 +195,11 @@ export class TaskAnswer {
   finished_at!: string | null;
 }
 
+export class SyncAnswer extends TaskAnswer {
+  @ApiPropertyOptional({ type: [WarningAnswer], description: 'As in the answer to a submission.' })
+  warnings?: readonly WarningAnswer[];
+}
+
 export class WaitAnswer extends TaskAnswer {
   @ApiProperty({ description: 'The time ran out; the task is neither waiting nor ended.' })
   timed_out!: boolean;

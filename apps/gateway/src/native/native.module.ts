@@ -5,12 +5,14 @@ import { ArtifactsController } from './artifacts.controller.js';
 import { CancelController } from './cancel.controller.js';
 import { EventsController } from './events.controller.js';
 import { PlannedController } from './planned.controller.js';
+import { SubmitController } from './submit.controller.js';
 import { TasksController } from './tasks.controller.js';
 import { UploadsController } from './uploads.controller.js';
 
 /** Our own contract, `/v1`. */
 @Module({
   controllers: [
+    SubmitController,
     TasksController,
     CancelController,
     EventsController,

@@ -19,6 +19,7 @@ import { CancellationsService } from '../core/cancellations.service.js';
 import { SubmissionsService } from '../core/submissions.service.js';
 import type { SubmitRequest } from '../core/submissions.service.js';
 import { receivedBytes } from '../core/received-bytes.js';
+import { SyncService } from '../core/sync.service.js';
 import { TasksService } from '../core/tasks.service.js';
 import { UploadsService, type UploadRequest } from '../core/uploads.service.js';
 import { EdgeAdapter } from '../http/express.adapter.js';
@@ -140,6 +141,7 @@ const tasks: Fake<TasksService> = {
     ],
   }),
   wait: async (_caller, _id, { timeoutMs }) => ({ task: TASK, timedOut: timeoutMs === 1000 }),
+  waitFrom: async () => ({ task: TASK, timedOut: true }),
 };
 
 const cancellations: Fake<CancellationsService> = {
@@ -148,6 +150,10 @@ const cancellations: Fake<CancellationsService> = {
     return { task: TASK, accepted: id === 't-1' };
   },
 };
+
+/** What a submission in sync mode comes to in time, if anything. */
+let outcome: TaskSnapshot | undefined;
+const sync: Fake<SyncService> = { outcome: async () => outcome };
 
 async function* frames(...texts: string[]): AsyncGenerator<string> {
   yield* texts;
@@ -255,6 +261,7 @@ const ports = [
   { provide: Authenticator, useClass: KeyPerScope },
   { provide: Logger, useValue: { error: (...line: unknown[]) => seen.push(line) } },
   { provide: SubmissionsService, useValue: submissions },
+  { provide: SyncService, useValue: sync },
   { provide: TasksService, useValue: tasks },
   { provide: CancellationsService, useValue: cancellations },
   { provide: StreamsService, useValue: logs },
@@ -386,7 +393,6 @@ describe('submitting', () => {
   it.each([
     ['{"input":"x","session_id":"s"}', '/session_id'],
     ['{"input":"x","callback":{"url":"http://x"}}', '/callback'],
-    ['{"input":"x","mode":"sync"}', '/mode'],
     ['{"input":[{"type":"text","text":"x"},{"type":"image","url":"x"}]}', '/input/1'],
   ])('answers 422 not_available for %s at %s', async (body, path) => {
     const answer = await post('/v1/tasks', body);
@@ -398,9 +404,37 @@ describe('submitting', () => {
     ]);
   });
 
-  it('answers 422 not_available when a header asks for sync', async () => {
-    const answer = await post('/v1/tasks', '{"input":"x"}').set('X-API-Mode', 'sync');
-    expect([answer.status, answer.body.errors[0].path]).toEqual([422, 'header.x-api-mode']);
+  it.each([
+    ['{"input":"x","mode":"sync"}', undefined],
+    ['{"input":"x"}', 'sync'],
+    ['{"input":"x","mode":"sync"}', 'sync'],
+  ])('answers %s with the header %j by the outcome, when it comes in time', async (body, mode) => {
+    const headers = mode === undefined ? {} : { 'X-API-Mode': mode };
+    outcome = { ...TASK, state: 'waiting_for_input' };
+    const settled = await post('/v1/tasks', body).set(headers);
+    expect([settled.status, settled.headers['location'], settled.headers['etag'], settled.body]).toEqual([
+      200,
+      '/v1/tasks/t-1',
+      'W/"3"',
+      { ...ENCODED, state: 'waiting_for_input', status: 'awaiting_confirm' },
+    ]);
+    outcome = undefined;
+    const late = await post('/v1/tasks', body).set(headers);
+    expect([late.status, late.headers['location'], late.body]).toEqual([
+      202,
+      '/v1/tasks/t-1',
+      { task_id: 't-1', status: 'pending', state: 'queued', links: LINKS },
+    ]);
+  });
+
+  it('refuses a mode in the body and another in the header', async () => {
+    const answer = await post('/v1/tasks', '{"input":"x","mode":"async"}').set('X-API-Mode', 'sync');
+    expect([answer.status, answer.body.errors[0].path, seen]).toEqual([400, 'header.x-api-mode', []]);
+  });
+
+  it('streams in sync mode as well: a stream lasts as long as the task', async () => {
+    const answer = await post('/v1/tasks', '{"input":"x","mode":"sync"}').set('Accept', 'text/event-stream');
+    expect([answer.status, answer.text]).toEqual([200, 'id: 1\n\n']);
   });
 
   it('answers 406 when no form of the answer is acceptable', async () => {

@@ -154,7 +154,10 @@ export class SubmitBody {
   @Free()
   callback?: unknown;
 
-  @ApiPropertyOptional({ description: '`sync` is not available yet.', enum: ['async', 'sync'] })
+  @ApiPropertyOptional({
+    description: 'As the header `X-API-Mode`; the two must not contradict each other.',
+    enum: ['async', 'sync'],
+  })
   @IsOptional()
   @IsIn(['async', 'sync'])
   mode?: string;

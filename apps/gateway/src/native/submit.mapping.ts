@@ -1,12 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { DomainError, INPUT_MODES, statusOf } from '#lib/domain';
-import type { Fault } from '#lib/domain';
+import type { Fault, TaskSnapshot } from '#lib/domain';
 import type { RawJson } from '../core/raw-json.js';
 import type { Submitted, SubmitRequest } from '../core/submissions.service.js';
 import { invalid } from '../http/dto.js';
 import type { JsonDocument } from '../http/json-document.js';
-import type { SubmitAnswer } from './answer.dto.js';
+import type { SubmitAnswer, SyncAnswer } from './answer.dto.js';
 import type { SubmitBody } from './submit.dto.js';
+import { encodeTask } from './tasks.mapping.js';
 
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
@@ -20,9 +21,9 @@ export function decodeSubmit(
   requestId: string,
 ): SubmitRequest {
   const { value: body } = document;
-  const faults = [...checkInput(body.input), ...checkHeaders(headers)];
+  const faults = [...checkInput(body.input), ...checkHeaders(headers, body)];
   if (faults.length > 0) throw invalid(faults);
-  refusePlanned(body, headers);
+  refusePlanned(body);
   const idempotencyKey = headers['idempotency-key'];
   return {
     taskId: body.task_id ?? undefined,
@@ -57,6 +58,16 @@ export function encodeSubmitted({ taskId, state, warnings }: Submitted): SubmitA
   };
 }
 
+/** The snapshot of a task that was waited for. */
+export function encodeSettled(task: TaskSnapshot, { warnings }: Submitted): SyncAnswer {
+  return { ...encodeTask(task), ...(warnings.length > 0 ? { warnings } : {}) };
+}
+
+/** True when the caller wants the outcome in the answer, as far as it comes in time. */
+export function isSync({ mode }: SubmitBody, headers: IncomingHttpHeaders): boolean {
+  return mode === 'sync' || headers['x-api-mode'] === 'sync';
+}
+
 /** Ids of tasks hold nothing that a path would have to escape. */
 export function taskPath(taskId: string): string {
   return `/v1/tasks/${taskId}`;
@@ -74,17 +85,15 @@ function raw(document: JsonDocument<SubmitBody>, field: 'input' | 'context' | 't
   return { text: document.textOf(field)!, value: document.value[field] };
 }
 
-function refusePlanned(body: SubmitBody, headers: IncomingHttpHeaders): void {
+function refusePlanned(body: SubmitBody): void {
   for (const field of PLANNED_FIELDS) if (body[field] != null) throw notAvailable(`/${field}`, field);
-  if (body.mode === 'sync') throw notAvailable('/mode', 'mode "sync"');
-  if (headers['x-api-mode'] === 'sync') throw notAvailable('header.x-api-mode', 'mode "sync"');
   const part = Array.isArray(body.input)
     ? (body.input as { type: string }[]).findIndex(({ type }) => type !== 'text')
     : -1;
   if (part >= 0) throw notAvailable(`/input/${part}`, 'A part other than text');
 }
 
-function checkHeaders(headers: IncomingHttpHeaders): Fault[] {
+function checkHeaders(headers: IncomingHttpHeaders, body: SubmitBody): Fault[] {
   const faults: Fault[] = [];
   const { 'idempotency-key': key, 'x-api-mode': mode } = headers;
   if (key !== undefined && !IDEMPOTENCY_KEY.test(String(key))) {
@@ -96,6 +105,8 @@ function checkHeaders(headers: IncomingHttpHeaders): Fault[] {
   }
   if (mode !== undefined && mode !== 'sync' && mode !== 'async') {
     faults.push({ path: 'header.x-api-mode', code: 'is_in', message: 'must be async or sync' });
+  } else if (mode !== undefined && body.mode != null && body.mode !== mode) {
+    faults.push({ path: 'header.x-api-mode', code: 'contradicts', message: 'must not contradict /mode' });
   }
   return faults;
 }

@@ -1,20 +1,13 @@
-import { Controller, Get, Param, Post, Query, Req, Res } from '@nestjs/common';
-import { ApiHeader, ApiOkResponse, ApiOperation, ApiProduces, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { Controller, Get, Param, Query, Req, Res } from '@nestjs/common';
+import { ApiHeader, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import type { Caller } from '../core/caller.js';
-import { StreamsService } from '../core/streams.service.js';
-import { SubmissionsService } from '../core/submissions.service.js';
 import { TasksService } from '../core/tasks.service.js';
-import { leftSignal, negotiate, requestIdOf, sendJson } from '../http/exchange.js';
-import { JsonDocument } from '../http/json-document.js';
-import { JsonBody } from '../http/json-body.decorator.js';
+import { leftSignal } from '../http/exchange.js';
 import { QueryPipe } from '../http/query.pipe.js';
 import { CurrentCaller, Scopes } from '../http/scopes.decorator.js';
-import { EventStreams } from '../http/sse.js';
-import { StepsAnswer, SubmitAnswer, TaskAnswer, TasksAnswer, WaitAnswer } from './answer.dto.js';
+import { StepsAnswer, TaskAnswer, TasksAnswer, WaitAnswer } from './answer.dto.js';
 import { ListTasksQuery, PageQuery, WaitQuery } from './query.dto.js';
-import { SubmitBody } from './submit.dto.js';
-import { decodeSubmit, encodeSubmitted, taskPath } from './submit.mapping.js';
 import { decodeFilter, decodePage, encodeSteps, encodeTask, encodeTasks, etagOf } from './tasks.mapping.js';
 
 const DEFAULT_WAIT_SECONDS = 60;
@@ -22,43 +15,7 @@ const DEFAULT_WAIT_SECONDS = 60;
 @ApiTags('tasks')
 @Controller('v1/tasks')
 export class TasksController {
-  constructor(
-    private readonly submissions: SubmissionsService,
-    private readonly tasks: TasksService,
-    private readonly logs: StreamsService,
-    private readonly streams: EventStreams,
-  ) {}
-
-  @ApiOperation({ summary: 'Submit a task; asked for `text/event-stream` it answers with its events.' })
-  @ApiHeader({
-    name: 'Idempotency-Key',
-    description: 'Of your request; 1 to 255 visible ASCII characters.',
-    required: false,
-  })
-  @ApiHeader({ name: 'X-API-Mode', description: '`sync` is not available yet.', required: false })
-  @ApiProduces('application/json', 'text/event-stream')
-  @ApiResponse({ status: 202, type: SubmitAnswer, headers: { Location: { schema: { type: 'string' } } } })
-  @Scopes('tasks:submit')
-  @Post()
-  async submit(
-    @JsonBody(SubmitBody) body: JsonDocument<SubmitBody>,
-    @CurrentCaller() caller: Caller,
-    @Req() request: Request,
-    @Res() response: Response,
-  ): Promise<void> {
-    const type = negotiate(request, ['application/json', 'text/event-stream']);
-    const decoded = decodeSubmit(body, request.headers, requestIdOf(response));
-    if (type === 'application/json') {
-      const submitted = await this.submissions.submit(caller, decoded);
-      response.setHeader('Location', taskPath(submitted.taskId));
-      return sendJson(response, 202, JSON.stringify(encodeSubmitted(submitted)));
-    }
-    await this.streams.serve(request, response, async () => {
-      const submitted = await this.submissions.submit(caller, { ...decoded, isFollowed: true });
-      response.setHeader('Location', taskPath(submitted.taskId));
-      return this.logs.openSubmitted(submitted, {});
-    });
-  }
+  constructor(private readonly tasks: TasksService) {}
 
   @ApiOperation({ summary: 'List tasks, newest first.' })
   @ApiOkResponse({ type: TasksAnswer })

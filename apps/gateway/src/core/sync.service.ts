@@ -1,0 +1,22 @@
+import type { TaskSnapshot } from '#lib/domain';
+import type { Caller } from './caller.js';
+import type { Submitted } from './submissions.service.js';
+import { isSettled, type TasksService } from './tasks.service.js';
+
+/** Waits for what was submitted, for callers who want its outcome in the same answer. */
+export class SyncService {
+  constructor(
+    private readonly tasks: Pick<TasksService, 'waitFrom'>,
+    /** How long a caller is kept waiting. */
+    private readonly patienceMs: number,
+  ) {}
+
+  /**
+   * The task when it has ended or waits for somebody, undefined when neither comes in time: the task goes on.
+   * Rejects with the reason of `signal`, which frees everything the wait holds.
+   */
+  async outcome(caller: Caller, submitted: Submitted, signal: AbortSignal): Promise<TaskSnapshot | undefined> {
+    const { task } = await this.tasks.waitFrom(caller, submitted, { timeoutMs: this.patienceMs, signal });
+    return isSettled(task) ? task : undefined;
+  }
+}
