@@ -74,12 +74,21 @@ function portProviders(ports: CorePorts): readonly NamedProvider[] {
 }
 
 function serviceProviders(ports: CorePorts): readonly NamedProvider[] {
+  return [...sharedServices(ports), ...agentServices(ports), ...taskServices(ports), ...artifactServices(ports)];
+}
+
+function sharedServices(ports: CorePorts): readonly NamedProvider[] {
   return [
     { provide: Authenticator, useFactory: () => new ApiKeyAuthenticator(ports.keys, ports.keyFormat) },
     { provide: Readiness, useFactory: () => new Readiness(ports.health, ports.bus) },
     { provide: EventWriter, useFactory: () => new EventWriter(ports) },
     { provide: StreamHub, useFactory: () => new StreamHub(ports) },
     { provide: RunEnqueuer, useFactory: () => new RunEnqueuer(ports.queue, ports.logger) },
+  ];
+}
+
+function agentServices(ports: CorePorts): readonly NamedProvider[] {
+  return [
     {
       provide: AgentDirectory,
       useFactory: () => new AgentDirectory({ ...ports, store: ports.agents }),
@@ -94,6 +103,11 @@ function serviceProviders(ports: CorePorts): readonly NamedProvider[] {
       useFactory: (directory: AgentDirectory) => new AgentEditsService(ports.agents, directory, ports.runners),
       inject: [AgentDirectory],
     },
+  ];
+}
+
+function taskServices(ports: CorePorts): readonly NamedProvider[] {
+  return [
     {
       provide: SubmissionsService,
       useFactory: (directory: AgentDirectory, enqueuer: RunEnqueuer, hub: StreamHub) =>
@@ -120,6 +134,11 @@ function serviceProviders(ports: CorePorts): readonly NamedProvider[] {
       useFactory: (tasks: TasksService, hub: StreamHub) => new StreamsService(tasks, hub, ports.log),
       inject: [TasksService, StreamHub],
     },
+  ];
+}
+
+function artifactServices(ports: CorePorts): readonly NamedProvider[] {
+  return [
     { provide: ArtifactsService, useFactory: () => new ArtifactsService(ports, ports.links) },
     {
       provide: UploadsService,
