@@ -38,6 +38,7 @@ export function createClaim(change: Partial<Claim> = {}): Claim {
     answer: null,
     asked: [],
     steps: [],
+    artifacts: [],
     reason: 'submitted',
     attempt: 1,
     stalled: false,

@@ -1,8 +1,11 @@
-import type { ArtifactBody, BlobStore } from '#lib/domain';
+import type { ArtifactBody, BlobStore, EventDraft } from '#lib/domain';
 import { newArtifactId } from '#lib/platform';
+import { draftEvent } from './admission.js';
 
 /** Units of UTF-16 that a preview keeps of what was moved to an artifact. */
 const PREVIEW_LENGTH = 1_024;
+/** Units of UTF-16 that are encoded at once, so that a long text does not hold up everybody else. */
+const PIECE_LENGTH = 32_768;
 
 export interface ArtifactSource {
   readonly kind: ArtifactBody['kind'];
@@ -20,16 +23,36 @@ export interface Reference {
   readonly preview: string;
 }
 
-/** Makes artifacts of one task: the bytes are durable before anything names them. */
+/** An artifact whose bytes are durable, and the events that make it known: none when the task has it already. */
+export interface Kept {
+  readonly artifact: ArtifactBody;
+  readonly events: readonly EventDraft[];
+}
+
+export interface KeptFor {
+  readonly tenant: string;
+  readonly origin: string;
+  /** What earlier runs of the task have kept. */
+  readonly known: readonly ArtifactBody[];
+}
+
+/**
+ * Makes artifacts of one task: the bytes are durable before anything names them. The same content under the same name
+ * is one artifact, so that a run that does again what a lost one has done leaves nothing twice.
+ */
 export class ArtifactKeeper {
+  private readonly known: Map<string, ArtifactBody>;
+
   constructor(
     private readonly blobs: BlobStore,
-    private readonly owner: { readonly tenant: string; readonly origin: string },
-  ) {}
+    private readonly owner: KeptFor,
+  ) {
+    this.known = new Map(owner.known.map((artifact) => [keyOf(artifact), artifact]));
+  }
 
-  async keep({ kind, name, mediaType, stepId, content }: ArtifactSource): Promise<ArtifactBody> {
+  async keep({ kind, name, mediaType, stepId, content }: ArtifactSource): Promise<Kept> {
     const { sha256, size } = await this.blobs.put(this.owner.tenant, content);
-    return {
+    const artifact: ArtifactBody = {
       artifact_id: newArtifactId(),
       ...(stepId === undefined ? {} : { step_id: stepId }),
       kind,
@@ -39,16 +62,41 @@ export class ArtifactKeeper {
       sha256,
       origin: this.owner.origin,
     };
+    const known = this.known.get(keyOf(artifact));
+    if (known) return { artifact: known, events: [] };
+    this.known.set(keyOf(artifact), artifact);
+    return { artifact, events: [draftEvent({ type: 'artifact.created', payload: { artifact } })] };
   }
 
   /** Moves text that is too large for an event. */
-  async offload(text: string, name: string, mediaType: string): Promise<ArtifactBody> {
-    return this.keep({ kind: 'offload', name, mediaType, content: oneChunk(text) });
+  async offload(text: string, name: string, mediaType: string): Promise<Kept> {
+    return this.keep({ kind: 'offload', name, mediaType, content: encoded(text) });
+  }
+
+  /** True when some file of the task has this content. */
+  hasFile(sha256: string): boolean {
+    for (const artifact of this.known.values()) {
+      if (artifact.sha256 === sha256 && artifact.kind !== 'offload') return true;
+    }
+    return false;
   }
 }
 
-async function* oneChunk(text: string): AsyncIterable<Uint8Array> {
-  yield Buffer.from(text);
+function keyOf({ kind, step_id = '', name, sha256 }: ArtifactBody): string {
+  return JSON.stringify([kind, step_id, name, sha256]);
+}
+
+async function* encoded(text: string): AsyncIterable<Uint8Array> {
+  for (const piece of piecesOf(text, PIECE_LENGTH)) yield Buffer.from(piece);
+}
+
+/** A text cut into pieces of at most `length` units of UTF-16, none of which ends in half a character. */
+export function* piecesOf(text: string, length: number): Iterable<string> {
+  for (let from = 0; from < text.length;) {
+    const piece = preview(text.slice(from, from + length + 1), length);
+    yield piece;
+    from += piece.length;
+  }
 }
 
 /** The beginning of a text, never ending in half a character. */

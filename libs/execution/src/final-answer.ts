@@ -2,7 +2,6 @@ import type { Detail, EventBody, EventDraft, ResultBody, UsageBody } from '#lib/
 import { newMessageId } from '#lib/platform';
 import { draftEvent, OversizeError } from './admission.js';
 import { type ArtifactKeeper, preview } from './artifact.keeper.js';
-import { draftArtifact } from './oversize.js';
 
 /** A result larger than this, as JSON in bytes, becomes an artifact with a preview in its place. */
 const RESULT_MAX_BYTES = 8_192;
@@ -47,13 +46,13 @@ function draftMessage(message_id: string, text: string): EventDraft {
 async function fit(
   result: ResultBody,
   keeper: ArtifactKeeper,
-): Promise<{ readonly result: ResultBody; readonly artifact: EventDraft[] }> {
+): Promise<{ readonly result: ResultBody; readonly artifact: readonly EventDraft[] }> {
   const json = JSON.stringify(result);
   if (Buffer.byteLength(json) <= RESULT_MAX_BYTES) return { result, artifact: [] };
-  const artifact = await keeper.offload(json, 'result.json', 'application/json');
+  const { artifact, events } = await keeper.offload(json, 'result.json', 'application/json');
   const { model } = result.metadata;
   return {
     result: { text: preview(result.text), metadata: { ...(model === undefined ? {} : { model }), artifact } },
-    artifact: [draftArtifact(artifact)],
+    artifact: events,
   };
 }

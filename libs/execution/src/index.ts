@@ -11,6 +11,8 @@ export { RunClaimer } from './run.claimer.js';
 export type { ClaimedRun, ClaimerPorts, RuntimeIdentity } from './run.claimer.js';
 export { RunRecorder } from './run.recorder.js';
 export type { RecorderListener, RecorderPorts } from './run.recorder.js';
+export { asStreamed } from './tool-output.js';
+export type { StreamedOutput } from './tool-output.js';
 export { RunCursor } from './write-queue.js';
 export type { Write, WriteOutcome } from './write-queue.js';
 export { SweepLoop } from './sweeps/sweep.loop.js';

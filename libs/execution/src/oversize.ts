@@ -1,6 +1,6 @@
-import type { ArtifactBody, EventBody, EventDraft } from '#lib/domain';
+import type { EventBody, EventDraft } from '#lib/domain';
 import { draftEvent, type OversizeError } from './admission.js';
-import { type ArtifactKeeper, preview, refer } from './artifact.keeper.js';
+import { type ArtifactKeeper, piecesOf, preview, refer } from './artifact.keeper.js';
 import { isDelta } from './delta-joiner.js';
 
 /** Units of UTF-16 per piece of a long delta: whatever it is made of, its JSON fits an event. */
@@ -21,13 +21,9 @@ type Payload = Readonly<Record<string, unknown>>;
 export function splitDelta({ type, payload }: EventBody): EventDraft[] | undefined {
   if (!isDelta(type)) return undefined;
   const { text } = payload as { readonly text: string };
-  const drafts: EventDraft[] = [];
-  for (let from = 0; from < text.length;) {
-    const piece = preview(text.slice(from), PIECE_LENGTH);
-    drafts.push(draftEvent({ type, payload: { ...payload, text: piece } } as EventBody));
-    from += piece.length;
-  }
-  return drafts;
+  return Array.from(piecesOf(text, PIECE_LENGTH), (piece) =>
+    draftEvent({ type, payload: { ...payload, text: piece } } as EventBody),
+  );
 }
 
 /**
@@ -45,14 +41,10 @@ export async function offloadEvent(
   if (field === undefined || value === undefined) throw error;
   const isText = typeof value === 'string';
   const text = isText ? value : JSON.stringify(value);
-  const artifact = isText
+  const { artifact, events } = isText
     ? await keeper.offload(text, `${field}.txt`, 'text/plain')
     : await keeper.offload(text, `${field}.json`, 'application/json');
   const moved = field === 'text' ? preview(text) : refer(artifact, text);
   const kept = { ...payload, [field]: moved, ...(body.type === 'tool.completed' ? { artifact } : {}) };
-  return [draftArtifact(artifact), draftEvent({ type: body.type, payload: kept } as unknown as EventBody)];
-}
-
-export function draftArtifact(artifact: ArtifactBody): EventDraft {
-  return draftEvent({ type: 'artifact.created', payload: { artifact } });
+  return [...events, draftEvent({ type: body.type, payload: kept } as unknown as EventBody)];
 }

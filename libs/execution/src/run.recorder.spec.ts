@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { Appended, Claim, ResultBody } from '#lib/domain';
+import type { Appended, ArtifactBody, Claim, ResultBody } from '#lib/domain';
 import { createClaim } from '../../../test/support/claims.js';
 import { MemoryBlobStore } from '../../../test/support/memory-blob-store.js';
 import { MemoryEventBus } from '../../../test/support/memory-event-bus.js';
@@ -241,5 +241,55 @@ describe('a pause', () => {
     ]);
     expect(log.tasks.get(claim.taskKey)).toMatchObject({ state: 'waiting_for_input', runOpen: false });
     expect(digestCall('send', { to: 'y' })).not.toBe(confirmation.digest);
+  });
+});
+
+describe('artifacts of a run', () => {
+  const file = (name: string, text: string, stepId?: string) => ({
+    kind: 'produced' as const,
+    name,
+    mediaType: 'text/plain',
+    ...(stepId === undefined ? {} : { stepId }),
+    content: (async function* () {
+      yield Buffer.from(text);
+    })(),
+  });
+
+  it('that an earlier run has kept, or this one, are not kept twice', async () => {
+    const first = record();
+    await first.recorder.artifact(file('a.txt', 'one'));
+    await first.recorder.artifact(file('a.txt', 'one'));
+    await first.recorder.artifact(file('a.txt', 'two'));
+    await first.recorder.artifact(file('a.txt', 'two', 's1'));
+    await first.recorder.succeed({ result });
+    const made = first.payloads().filter((event) => (event as [string])[0] === 'artifact.created');
+    expect(made).toHaveLength(3);
+
+    const artifacts = made.map((event) => (event as [string, { artifact: ArtifactBody }])[1].artifact);
+    const second = record({ runNo: 2, artifacts });
+    await second.recorder.artifact(file('a.txt', 'one'));
+    await second.recorder.artifact(file('a.txt', 'two', 's1'));
+    await second.recorder.artifact(file('b.txt', 'one'));
+    await second.recorder.succeed({ result });
+    expect(log.types(second.claim.taskKey)).toEqual(['artifact.created', 'message.completed', 'task.succeeded']);
+  });
+
+  it('name the output of a tool call where it is completed, though the runner does not know', async () => {
+    const { recorder, payloads } = record();
+    async function* output(): AsyncIterable<string> {
+      for (let i = 0; i < 100; i += 1) yield 'x'.repeat(1_000);
+    }
+    const call = { tool_call_id: 'c1', tool_name: 'fetch' };
+    void recorder.event({ type: 'tool.invoked', payload: call });
+    const value = (await recorder.output('c1', output())) as { artifact_id: string; size: number; preview: string };
+    expect(value).toMatchObject({ size: 100_000, preview: 'x'.repeat(1_024) });
+    void recorder.event({ type: 'tool.completed', payload: { ...call, output: value } });
+    void recorder.event({ type: 'tool.completed', payload: { ...call, tool_call_id: 'c2', output: 'small' } });
+    await recorder.succeed({ result });
+    const [, created, completed, other] = payloads() as [string, { artifact: ArtifactBody }][];
+    const artifact = created![1].artifact;
+    expect(artifact).toMatchObject({ artifact_id: value.artifact_id, kind: 'offload', size: 100_000 });
+    expect(completed).toEqual(['tool.completed', { ...call, output: value, artifact }]);
+    expect(other).toEqual(['tool.completed', { ...call, tool_call_id: 'c2', output: 'small' }]);
   });
 });

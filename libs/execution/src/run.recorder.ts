@@ -1,5 +1,6 @@
 import {
   type Appended,
+  type ArtifactBody,
   type BlobStore,
   type Claim,
   type Dispatch,
@@ -10,19 +11,23 @@ import {
   type UsageBody,
 } from '#lib/domain';
 import { checkRunnerEvent, checkValue, draftEvent, isKeptAt, OversizeError, ProtocolError } from './admission.js';
-import { ArtifactKeeper, type ArtifactSource } from './artifact.keeper.js';
+import { ArtifactKeeper, type ArtifactSource, type Kept } from './artifact.keeper.js';
 import { draftPause, type OpenConfirmation } from './confirmations.js';
 import type { EventWriter } from './event.writer.js';
 import { draftFinalAnswer, type FinalAnswer } from './final-answer.js';
-import { draftArtifact, offloadEvent, splitDelta } from './oversize.js';
+import { offloadEvent, splitDelta } from './oversize.js';
 import { RunSteps } from './run-steps.js';
 import { ToolInvocations } from './tool-invocations.js';
+import { storeOutput, type StreamedOutput } from './tool-output.js';
 import { RunCursor, type Write, type WriteOutcome } from './write-queue.js';
 
 /** Writes of one run that may wait; a runner that is faster than the log is held back there. */
 const MAX_WAITING = 1_000;
 /** Bytes of JSON in one checkpoint. */
 const CHECKPOINT_MAX_BYTES = 4 * 1_024 * 1_024;
+
+/** Files that one run may keep. */
+const MAX_ARTIFACTS = 1_000;
 
 export interface RecorderPorts {
   readonly writer: EventWriter;
@@ -44,6 +49,9 @@ export class RunRecorder {
   private readonly steps: RunSteps;
   private readonly keeper: ArtifactKeeper;
   private readonly startedMessages = new Set<string>();
+  /** Outputs that are stored, until their call is completed. */
+  private readonly outputs = new Map<string, ArtifactBody>();
+  private made = 0;
   private waiting = 0;
   private wake: (() => void) | undefined;
   private lastStored: Appended | undefined;
@@ -56,7 +64,11 @@ export class RunRecorder {
   ) {
     this.cursor = new RunCursor(claim.runNo);
     this.steps = new RunSteps(claim.steps);
-    this.keeper = new ArtifactKeeper(ports.blobs, { tenant: claim.tenant, origin: claim.runner });
+    this.keeper = new ArtifactKeeper(ports.blobs, {
+      tenant: claim.tenant,
+      origin: claim.runner,
+      known: claim.artifacts,
+    });
   }
 
   /**
@@ -64,7 +76,7 @@ export class RunRecorder {
    * @throws ProtocolError
    */
   event(event: { readonly type: string; readonly payload: unknown }): Promise<void> | undefined {
-    const body = checkRunnerEvent(event);
+    const body = this.withArtifact(checkRunnerEvent(event));
     this.steps.apply(body);
     if (!isKeptAt(this.claim.detail, body.type)) return undefined;
     if (body.type === 'message.started') this.startedMessages.add(body.payload.message_id);
@@ -112,7 +124,23 @@ export class RunRecorder {
     checkValue('string', source.name, 'The name of an artifact');
     checkValue('string', source.mediaType, 'The media type of an artifact');
     checkValue('string', source.stepId ?? '', 'The step of an artifact');
-    this.enqueue({ events: [draftArtifact(await this.keeper.keep(source))] });
+    this.made += 1;
+    if (this.made > MAX_ARTIFACTS) throw new ProtocolError(`A run has more than ${MAX_ARTIFACTS} artifacts.`);
+    this.announce(await this.keeper.keep(source));
+  }
+
+  /**
+   * Streams the output of a tool call to storage. Resolves with what stands for it: itself when it is a short text, else a
+   * reference with a preview. The `tool.completed` of the call then names the artifact.
+   * @throws ProtocolError
+   */
+  async output(toolCallId: string, output: StreamedOutput): Promise<unknown> {
+    const { value, kept } = await storeOutput(output, this.keeper);
+    if (kept) {
+      this.announce(kept);
+      this.outputs.set(toolCallId, kept.artifact);
+    }
+    return value;
   }
 
   /** Ends the task well. @throws ProtocolError when the answer is none, or a step is still open. */
@@ -152,11 +180,25 @@ export class RunRecorder {
     return outcome.kind === 'fenced' ? this.cancel(false) : outcome;
   }
 
+  /** The end of a tool call with the artifact that holds its output. */
+  private withArtifact(body: EventBody): EventBody {
+    if (body.type !== 'tool.completed' && body.type !== 'tool.failed') return body;
+    const { tool_call_id } = body.payload;
+    const artifact = this.outputs.get(tool_call_id);
+    if (!artifact) return body;
+    this.outputs.delete(tool_call_id);
+    return body.type === 'tool.completed' ? { ...body, payload: { ...body.payload, artifact } } : body;
+  }
+
+  private announce({ events }: Kept): void {
+    if (events.length > 0) this.enqueue({ events });
+  }
+
   private async oversize(body: EventBody, error: OversizeError): Promise<void> {
     this.write(body, splitDelta(body) ?? (await offloadEvent(body, this.keeper, error)));
   }
 
-  private write(body: EventBody, events: EventDraft[]): void {
+  private write(body: EventBody, events: readonly EventDraft[]): void {
     if (body.type !== 'tool.invoked') return this.enqueue({ events });
     const invocation = this.invocations.stored(body.payload.tool_call_id);
     this.enqueue({

@@ -40,4 +40,17 @@ describe('a run job', () => {
       expect(() => decodeRunJob('dialogue', { name: 'run', data, opts: {} })).toThrow();
     },
   );
+
+  it('stays under a kilobyte with the longest ids, and holds nothing of what the task was given', () => {
+    const job = {
+      ...JOB,
+      runNo: Number.MAX_SAFE_INTEGER,
+      pool: 'p'.repeat(100),
+      priority: 9,
+      delayMs: Number.MAX_SAFE_INTEGER,
+    };
+    const encoded = encodeRunJob(job, Number.MAX_SAFE_INTEGER);
+    expect(Buffer.byteLength(JSON.stringify(encoded))).toBeLessThan(1_000);
+    expect(Object.keys(JSON.parse(encoded.data) as object)).toEqual(['taskKey', 'runNo']);
+  });
 });

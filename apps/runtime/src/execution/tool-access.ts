@@ -1,6 +1,6 @@
 import { type ToolClient, ToolError } from '#lib/adapters/contract';
 import type { Claim } from '#lib/domain';
-import type { RunRecorder } from '#lib/execution';
+import { asStreamed, isProtocolError, type RunRecorder, type StreamedOutput } from '#lib/execution';
 import type { LiveRun } from './live-run.js';
 import type { LiveRuns } from './live-runs.js';
 
@@ -22,16 +22,47 @@ export function guardTools(
       const isStored = await Promise.race([recorder.isAnnounced(toolCallId), aborted(run.signal)]);
       if (!isStored || !live.isSafe(run)) throw over();
       try {
-        return await client.call(name, args, toolCallId);
+        const output = await client.call(name, args, toolCallId);
+        const streamed = asStreamed(output);
+        return streamed ? await recorder.output(toolCallId, untilAborted(streamed, run.signal)) : output;
       } catch (error) {
         if (isDenial(error)) {
           recorder.deny({ tool_call_id: toolCallId, tool_name: name, reason: error.message });
           run.waitingOn = undefined;
         }
-        throw error;
+        throw isProtocolError(error) ? new ToolError('failed', error.message, { cause: error }) : error;
       }
     },
   };
+}
+
+/** A tool that never goes on must not keep a run that is over. */
+async function* untilAborted(output: StreamedOutput, signal: AbortSignal): StreamedOutput {
+  const iterator = output[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await nextOf(iterator, signal);
+      if (next === undefined) throw new ToolError('failed', 'The run is over: the output was not read to its end.');
+      if (next.done) return;
+      yield next.value;
+    }
+  } finally {
+    // Not awaited: it may be the very thing that hangs.
+    void Promise.resolve(iterator.return?.()).catch(() => undefined);
+  }
+}
+
+/** The next piece; undefined when the run is over first. No race with one promise for all pieces: it would keep every one. */
+function nextOf<T>(iterator: AsyncIterator<T>, signal: AbortSignal): Promise<IteratorResult<T> | undefined> {
+  if (signal.aborted) return Promise.resolve(undefined);
+  return new Promise((resolve, reject) => {
+    const leave = (): void => resolve(undefined);
+    signal.addEventListener('abort', leave, { once: true });
+    iterator
+      .next()
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener('abort', leave));
+  });
 }
 
 function aborted(signal: AbortSignal): Promise<false> {

@@ -57,7 +57,10 @@ export interface ToolDescription {
 /** The tools this run may use. The client checks arguments and permissions; the adapter emits the events. */
 export interface ToolClient {
   readonly list: readonly ToolDescription[];
-  /** Resolves with the output (JSON); throws ToolError. Aborts with the run's signal. */
+  /**
+   * Resolves with the output (JSON); throws ToolError. Aborts with the run's signal. Output that is large or comes in
+   * pieces is an artifact: then this is `{artifact_id, size, sha256, preview}`.
+   */
   call(name: string, args: unknown, toolCallId: string): Promise<unknown>;
 }
 

@@ -1,5 +1,5 @@
 import type { Budgets } from '../agent.js';
-import type { Detail } from '../event-table.js';
+import type { ArtifactBody, Detail } from '../event-table.js';
 import type { StoredEvent } from '../envelope.js';
 import type { StepProjection } from '../projection.js';
 import type { EventId, TaskId, TaskKey } from '../ids.js';
@@ -61,6 +61,8 @@ export interface Claim {
   readonly asked: readonly AskedCall[];
   /** Every step of earlier runs, as it stands after the claim. */
   readonly steps: readonly StepProjection[];
+  /** The newest 1,000 artifacts of earlier runs. */
+  readonly artifacts: readonly ArtifactBody[];
   readonly reason: DispatchReason;
   /** From the dispatch: 1 for the first run and for one that follows an answer. */
   readonly attempt: number;

@@ -1,5 +1,5 @@
 import type { Statement } from '../database.js';
-import { STEP_COLUMNS } from './task.rows.js';
+import { ARTIFACT_COLUMNS, STEP_COLUMNS } from './task.rows.js';
 
 /**
  * Compare-and-set of many runs: job n is won where the head stands at run n - 1 with no open run. Claim, lease, event and
@@ -59,7 +59,10 @@ select w.task_key, w.run_no, w.seq, (extract(epoch from w.at) * 1000)::float8 as
     select tool_call_id, tool_name, digest from confirmations where task_key = w.task_key and kind = 'tool_confirmation'
       and wait_id = (select max(wait_id) from confirmations where task_key = w.task_key)) a) end as asked,
   case when w.run_no = 1 then null else (
-    select json_agg(s) from (select ${STEP_COLUMNS} from steps where task_key = w.task_key) s) end as steps
+    select json_agg(s) from (select ${STEP_COLUMNS} from steps where task_key = w.task_key) s) end as steps,
+  case when w.run_no = 1 then null else (select json_agg(a) from (
+    select ${ARTIFACT_COLUMNS} from artifacts a where a.task_key = w.task_key order by a.artifact_id desc limit 1000) a)
+  end as artifacts
 from moved w join stored e using (task_key) join tasks t using (task_key)
 join backend_versions b on b.id = t.backend_version_id left join checkpoints c on c.task_key = w.task_key and w.run_no > 1`,
 };

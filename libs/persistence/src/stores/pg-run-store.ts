@@ -14,7 +14,7 @@ import {
 import type { Database, Statement } from '../database.js';
 import { CLAIM } from './claim.statement.js';
 import { eventIdOf, uuidOf } from './event-id.js';
-import { decodeStep, type StepRow } from './task.rows.js';
+import { type ArtifactRow, decodeArtifactBody, decodeStep, type StepRow } from './task.rows.js';
 
 const LOST_STEP = JSON.stringify({ code: 'lost', message: 'The run that worked on this step was lost.' });
 
@@ -196,6 +196,7 @@ interface ClaimRow {
   readonly answer: string | null;
   readonly asked: readonly AskedRow[] | null;
   readonly steps: readonly StepRow[] | null;
+  readonly artifacts: readonly ArtifactRow[] | null;
 }
 
 function decodeClaim(row: ClaimRow): Claim {
@@ -231,6 +232,7 @@ function decodeClaim(row: ClaimRow): Claim {
     steps: (row.steps ?? [])
       .map(decodeStep)
       .map((step) => (lost && step.state === 'running' ? { ...step, state: 'failed' as const } : step)),
+    artifacts: (row.artifacts ?? []).map(decodeArtifactBody),
     reason: row.reason,
     attempt: row.attempt,
     stalled: row.stalled,

@@ -184,6 +184,16 @@ export interface ArtifactRow {
 
 export function decodeArtifact(row: ArtifactRow): ArtifactRecord {
   return {
+    ...decodeArtifactBody(row),
+    taskKey: row.task_key,
+    tenant: row.tenant,
+    createdAtMs: row.created_at_ms,
+  };
+}
+
+/** What events say of an artifact. */
+export function decodeArtifactBody(row: ArtifactRow): ArtifactBody {
+  return {
     artifact_id: row.artifact_id,
     ...(row.step_id === null ? {} : { step_id: row.step_id }),
     kind: row.kind,
@@ -192,8 +202,5 @@ export function decodeArtifact(row: ArtifactRow): ArtifactRecord {
     size: row.size,
     sha256: row.sha256,
     ...(row.origin === null ? {} : { origin: row.origin }),
-    taskKey: row.task_key,
-    tenant: row.tenant,
-    createdAtMs: row.created_at_ms,
   };
 }
