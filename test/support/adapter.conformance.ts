@@ -162,6 +162,11 @@ export function describeConformance(descriptor: RunnerDescriptor, setUp: () => P
         expect(after.items.at(-1)?.kind).toBe('result');
         expect(openSteps([...before.items, ...after.items])).toBeUndefined();
         expect(new Set(calls).size).toBe(calls.length);
+        // The platform keeps an answer only until the next checkpoint.
+        const first = stored(after.items.find((item) => item.kind === 'checkpoint'));
+        const last = await collect(elsewhere, { ...resumed, runNo: 3, checkpoint: first, answer: undefined });
+        expect(last.failure).toBeUndefined();
+        expect(last.items.at(-1)?.kind).toBe('result');
       } finally {
         await elsewhere.adapter.close();
         await elsewhere.close();

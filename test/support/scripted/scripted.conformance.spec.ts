@@ -15,6 +15,7 @@ describeConformance(scriptedDescriptor, async () => ({
       step,
       done,
       { pause: [{ tool_call_id: 'q', kind: 'question', prompt: 'Go on?' }] },
+      { checkpoint: {} },
       { result: 'done' },
     ),
     answer: () => ({ decisions: [], input: 'yes', results: [] }),

@@ -40,6 +40,10 @@ describe('the review of a plan', () => {
       { approved: false, input: ' a list of cats ' },
       { accepted: false, request: 'a list of cats' },
     ],
+    [
+      { approved: false, output: { request: 'a list of dogs' } },
+      { accepted: false, request: 'a list of dogs' },
+    ],
   ])('reads %j as %j', (answer, expected) => {
     expect(readReview(answer)).toEqual(expected);
   });

@@ -1,4 +1,5 @@
 import { AdapterError } from '../contract/index.js';
+import { requestOf } from './site.request.js';
 import type { Language, SiteField, SitePlan } from './site.plan.js';
 import type { SiteState } from './site.stages.js';
 import type { StageAnswer } from './workflow.answers.js';
@@ -83,8 +84,8 @@ function cut(text: string, length: number): string {
 
 /** What an answer makes of the plan: it is accepted, or there is another request to plan. */
 export function readReview(answer: unknown): Pick<SiteState, 'accepted'> & Partial<Pick<SiteState, 'request'>> {
-  const { approved, input } = answer as StageAnswer;
-  const request = input?.trim() ?? '';
+  const { approved, input, output } = answer as StageAnswer;
+  const request = output === undefined ? (input?.trim() ?? '') : requestOf(output);
   if (request !== '') return { accepted: false, request };
   if (approved) return { accepted: true };
   throw new AdapterError('rejected', 'The plan was not accepted, and no other request was given.', { effects: 'none' });

@@ -7,12 +7,13 @@ import {
   type RunnerItem,
 } from '../contract/index.js';
 import { SiteModel } from './site.model.js';
+import { requestOf } from './site.request.js';
 import { siteStages, type SiteState } from './site.stages.js';
 import { StageGate } from './stage.gate.js';
 import { checkCheckpoints, type CheckpointPool, createCheckpointPool, runWorkflow } from './workflow.client.js';
 import { mayRetryStage, toAdapterError } from './workflow.errors.js';
 import { answersTo, checkpointOf } from './workflow.answers.js';
-import { Narrator, requestOf } from './workflow.mapping.js';
+import { Narrator } from './workflow.mapping.js';
 
 /** Built back ends under test at the same time; each is a process. */
 const CHILDREN = 2;
@@ -28,7 +29,7 @@ class WorkflowAdapter implements RunnerAdapter {
   ) {}
 
   async *start(context: RunContext, signal: AbortSignal): AsyncGenerator<RunnerItem> {
-    const narrator = new Narrator(context.runNo);
+    const narrator = new Narrator(context.runNo, checkpointOf(context)?.checkpoint_id);
     const wall = wallOf(context);
     try {
       if (signal.aborted) throw new AdapterError('cancelled', 'The run was stopped.', { effects: 'none' });

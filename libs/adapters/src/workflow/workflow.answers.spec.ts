@@ -64,7 +64,7 @@ describe('an answer to a question', () => {
     [
       'is a result of its own, which goes before what is said to all',
       { decisions: [], input: 'blue', results: [{ tool_call_id: 'ask_1_1', output: 'red' }] },
-      { approved: false, input: 'red' },
+      { approved: false, output: 'red' },
     ],
     [
       'denies with a reason',

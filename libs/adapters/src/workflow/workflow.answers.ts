@@ -14,8 +14,9 @@ export interface WorkflowCheckpoint {
 export interface StageAnswer {
   /** What was proposed is accepted as it is. */
   readonly approved: boolean;
-  /** What was said instead. */
+  /** What was said instead, as a text or as any JSON. */
   readonly input?: string;
+  readonly output?: unknown;
   readonly reason?: string;
   /** Arguments to use instead of those that were proposed. */
   readonly edited_args?: Readonly<Record<string, unknown>>;
@@ -42,11 +43,12 @@ export function answersTo(
 function answerFor(id: string, { decisions, input, results }: RunnerAnswer): StageAnswer {
   const decision = decisions.find(({ tool_call_id }) => tool_call_id === id);
   const result = results.find(({ tool_call_id }) => tool_call_id === id);
-  const said = typeof result?.output === 'string' ? result.output : result === undefined ? input : undefined;
+  const said = result === undefined ? input : undefined;
   return {
     // Whoever says something else does not accept what was proposed, whatever else is in the answer.
-    approved: decision?.approved === true && said === undefined,
+    approved: decision?.approved === true && said === undefined && result === undefined,
     ...(said === undefined ? {} : { input: said }),
+    ...(result?.output === undefined ? {} : { output: result.output }),
     ...(decision?.reason === undefined ? {} : { reason: decision.reason }),
     ...(decision?.edited_args === undefined ? {} : { edited_args: decision.edited_args }),
   };

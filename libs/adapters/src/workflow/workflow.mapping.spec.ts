@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { isAdapterError, type RunnerItem } from '../contract/index.js';
 import { planSite } from './site.planner.js';
+import { requestOf } from './site.request.js';
 import type { SiteState } from './site.stages.js';
 import { checkpointOf } from './workflow.answers.js';
-import { Narrator, requestOf, resultOf } from './workflow.mapping.js';
+import { Narrator, resultOf } from './workflow.mapping.js';
 
 function done(change: Partial<SiteState> = {}): SiteState {
   return {
@@ -75,8 +76,9 @@ describe('telling a workflow', () => {
     ]);
   });
 
-  it('reads back the checkpoint it wrote, and no other', () => {
-    const [item] = new Narrator(1).items({ kind: 'checkpoint', id: 'c1', state: {} });
+  it('reads back the checkpoint it wrote, and no other, and does not write the one it goes on from', () => {
+    expect([...new Narrator(2, 'c1').items({ kind: 'checkpoint', id: 'c1', state: {} })]).toEqual([]);
+    const [item] = new Narrator(2, 'c0').items({ kind: 'checkpoint', id: 'c1', state: {} });
     expect(checkpointOf({ checkpoint: item?.kind === 'checkpoint' ? item.data : undefined })).toEqual({
       checkpoint_id: 'c1',
     });

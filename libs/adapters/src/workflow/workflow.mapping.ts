@@ -1,4 +1,4 @@
-import { AdapterError, type RunnerEvent, type RunnerItem } from '../contract/index.js';
+import type { RunnerEvent, RunnerItem } from '../contract/index.js';
 import type { SiteState } from './site.stages.js';
 import { SITE_FOLDER } from './site.stages.js';
 import { describeSite } from './site.words.js';
@@ -6,26 +6,6 @@ import { ENTRY } from './site.writer.js';
 import { pauseItems, type WorkflowCheckpoint } from './workflow.answers.js';
 import type { AskedQuestion, WorkflowChunk } from './workflow.client.js';
 import { stageError } from './workflow.errors.js';
-
-/** The request in a task's input: a string, `{request}`, or parts of text. */
-export function requestOf(input: unknown): string {
-  const text = textOf(input).trim();
-  if (text === '') throw new AdapterError('rejected', 'The input holds no request.', { effects: 'none' });
-  return text;
-}
-
-function textOf(input: unknown): string {
-  if (typeof input === 'string') return input;
-  if (Array.isArray(input))
-    return input
-      .map(textOf)
-      .filter((text) => text !== '')
-      .join('\n');
-  if (typeof input !== 'object' || input === null) return '';
-  const { request, text, data } = input as Record<string, unknown>;
-  const found = request ?? text;
-  return typeof found === 'string' ? found : data === undefined ? '' : textOf(data);
-}
 
 /** Tells a workflow's chunks as items of the run. */
 export class Narrator {
@@ -35,7 +15,11 @@ export class Narrator {
   private checkpointId: string | undefined;
   private questions: readonly AskedQuestion[] = [];
 
-  constructor(private readonly runNo: number) {}
+  /** `from`: the checkpoint this run goes on from. */
+  constructor(
+    private readonly runNo: number,
+    private readonly from?: string,
+  ) {}
 
   *items(chunk: WorkflowChunk<SiteState>): Generator<RunnerItem> {
     switch (chunk.kind) {
@@ -54,6 +38,9 @@ export class Narrator {
       case 'checkpoint':
         this.checkpointId = chunk.id;
         this.state = { ...this.state, ...chunk.state };
+        // The one this run goes on from is told again. It knows nothing of the answer, which the platform keeps only until
+        // the next checkpoint.
+        if (chunk.id === this.from) return;
         yield { kind: 'checkpoint', data: { checkpoint_id: chunk.id } satisfies WorkflowCheckpoint };
     }
   }
