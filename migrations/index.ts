@@ -3,6 +3,7 @@ import { Work1764500000002 } from './0002-work.js';
 import { Trust1764500000003 } from './0003-trust.js';
 import { Role1764500000004 } from './0004-role.js';
 import { SubmittedTools1764500000007 } from './0007-submitted-tools.js';
+import { Sessions1764500000008 } from './0008-sessions.js';
 import { Life1764500000009 } from './0009-life.js';
 import { Artifacts1764500000010 } from './0010-artifacts.js';
 import { Agents1764500000011 } from './0011-agents.js';
@@ -14,6 +15,7 @@ export const MIGRATIONS = [
   Trust1764500000003,
   Role1764500000004,
   SubmittedTools1764500000007,
+  Sessions1764500000008,
   Life1764500000009,
   Artifacts1764500000010,
   Agents1764500000011,

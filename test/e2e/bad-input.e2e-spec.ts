@@ -398,7 +398,7 @@ describe('a submission', () => {
       [{ input: { no: 'script' }, agent_id: 'strict', type: 'strict' }, 422, 'unsupported_input'],
       [{ input: 'x', agent_id: 'strict', type: 'strict' }, 422, 'unsupported_input'],
       [{ input: { script: [] }, agent_id: 'strict', type: 'other' }, 422, 'no_route'],
-      [{ input: 'x', session_id: 's' }, 422, 'not_available'],
+      [{ input: 'x', session_id: '' }, 400, 'invalid_request'],
       [{ input: [{ type: 'image', data: 'x' }] }, 422, 'not_available'],
       [{ input: 'x', task_id: OWN_TASK }, 409, 'idempotency_conflict'],
     ];

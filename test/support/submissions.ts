@@ -22,17 +22,7 @@ export async function createBackend(databaseUrl: string, policy: Partial<RunPoli
 export function createSubmission(backendVersionId: string, change: Partial<Submission> = {}): Submission {
   const taskKey = newTaskKey();
   const { deadlineAtMs = Date.now() + 3_600_000, detail = 'status', priority = 5 } = change;
-  const body: EventBody = {
-    type: 'task.created',
-    payload: {
-      agent_id: 'a',
-      backend: { runner: 'scripted', version: backendVersionId },
-      detail,
-      priority,
-      deadline_at: new Date(deadlineAtMs).toISOString(),
-      created_by: 'alice',
-    },
-  };
+  const body = createdBody(backendVersionId, { ...change, deadlineAtMs, detail, priority });
   return {
     taskKey,
     taskId: taskKey as string as TaskId,
@@ -63,3 +53,23 @@ export function createSubmission(backendVersionId: string, change: Partial<Submi
     ...change,
   };
 }
+
+function createdBody(
+  version: string,
+  { detail, priority, deadlineAtMs, sessionId, principal = 'alice', agentId = 'a' }: Terms & Partial<Submission>,
+): EventBody {
+  return {
+    type: 'task.created',
+    payload: {
+      agent_id: agentId,
+      ...(sessionId === undefined ? {} : { session_id: sessionId }),
+      backend: { runner: 'scripted', version },
+      detail,
+      priority,
+      deadline_at: new Date(deadlineAtMs).toISOString(),
+      created_by: principal,
+    },
+  };
+}
+
+type Terms = Pick<Submission, 'detail' | 'priority' | 'deadlineAtMs'>;

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from '#lib/domain';
-import { createSweeps, EventWriter, SweepLoop } from '#lib/execution';
+import { createSweeps, EventWriter, SessionAdvancer, SweepLoop } from '#lib/execution';
 import { Readiness } from '#lib/platform';
 import { hashSecret } from '#lib/security';
 import type { INestApplication } from '@nestjs/common';
@@ -81,8 +81,9 @@ function startSweeps(
   config: GatewayConfig,
 ): SweepLoop {
   const writer = app.get(EventWriter, { strict: false });
+  const advancer = app.get(SessionAdvancer, { strict: false });
   const sweeps = createSweeps(
-    { ...ports, runs, writer },
+    { ...ports, runs, writer, advancer },
     {
       leaseMs: config.leaseMs,
       // A kind that is not known here may be resumable: whoever hosts it decides.
@@ -115,6 +116,7 @@ async function stop(app: INestApplication, { infrastructure, sweeps, drainMs }: 
   app.get(AgentDirectory, { strict: false }).close();
   app.get(StreamHub, { strict: false }).close();
   await app.get(EventWriter, { strict: false }).close();
+  await app.get(SessionAdvancer, { strict: false }).close();
   await app.close();
   await infrastructure.close();
 }

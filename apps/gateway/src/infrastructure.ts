@@ -13,6 +13,7 @@ import {
   PgPartitions,
   PgRunStore,
   PgSecretStore,
+  PgSessionStore,
   PgTaskStore,
   PgUploadStore,
 } from '#lib/persistence';
@@ -26,11 +27,13 @@ import type { RunnerTraits } from './core/runner-traits.js';
 
 /** What the process has opened, to be closed last. */
 export interface Infrastructure {
-  readonly ports: CorePorts & { readonly removals: BlobRemovals };
+  readonly ports: Ports;
   readonly runs: RunStore;
   readonly partitions: PgPartitions;
   close(): Promise<void>;
 }
+
+type Ports = CorePorts & { readonly removals: BlobRemovals };
 
 /** Opens database, queue, bus and files. @throws DomainError `unavailable` with one line for the operator. */
 export async function openInfrastructure(
@@ -62,15 +65,12 @@ export async function openInfrastructure(
     const ports = {
       logger,
       log,
-      tasks: new PgTaskStore(requests),
+      ...storesOf(requests),
       agents: new PgAgentStore(source),
       keys: new PgKeyStore(source),
       blobs: storage.blobs,
-      removals: new PgBlobRemovals(requests),
-      uploads: new PgUploadStore(requests),
       maxUploadBytes: config.maxUploadBytes,
       syncWaitMs: config.syncWaitMs,
-      health: new PgDatabaseHealth(requests),
       queue: messaging.queue,
       bus: messaging.bus,
       keyFormat: { parse: parseApiKey, isSecretOf },
@@ -82,6 +82,16 @@ export async function openInfrastructure(
     await close();
     throw error;
   }
+}
+
+function storesOf(requests: Database): Pick<Ports, 'tasks' | 'sessions' | 'removals' | 'uploads' | 'health'> {
+  return {
+    tasks: new PgTaskStore(requests),
+    sessions: new PgSessionStore(requests),
+    removals: new PgBlobRemovals(requests),
+    uploads: new PgUploadStore(requests),
+    health: new PgDatabaseHealth(requests),
+  };
 }
 
 async function assertMigrated(databaseUrl: string): Promise<void> {

@@ -7,6 +7,7 @@ import {
   PgEventLog,
   PgPartitions,
   PgRunStore,
+  PgSessionStore,
   ThreadLeaseKeeper,
 } from '#lib/persistence';
 import { openStorage, type OpenStorage } from '#lib/storage';
@@ -21,6 +22,7 @@ const SPARE_SLOTS = 1_024;
 export class Infrastructure {
   readonly log: PgEventLog;
   readonly runs: PgRunStore;
+  readonly sessions: PgSessionStore;
   readonly health: PgDatabaseHealth;
   readonly partitions: PgPartitions;
   readonly blobs: BlobStore;
@@ -35,6 +37,7 @@ export class Infrastructure {
     const { writer, requests } = databases;
     this.log = new PgEventLog(writer, requests);
     this.runs = new PgRunStore(requests);
+    this.sessions = new PgSessionStore(requests);
     this.health = new PgDatabaseHealth(requests);
     this.partitions = new PgPartitions(requests);
     this.blobs = storage.blobs;

@@ -1,5 +1,5 @@
 import type { Logger } from '#lib/domain';
-import { createSweeps, type EventWriter, SweepLoop } from '#lib/execution';
+import { createSweeps, type EventWriter, type SessionAdvancer, SweepLoop } from '#lib/execution';
 import type { Readiness } from '#lib/platform';
 import { prepareBuiltinTools } from '#lib/tools';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -16,6 +16,7 @@ export interface RuntimeParts {
   readonly infrastructure: Infrastructure;
   readonly adapters: AdapterHost;
   readonly writer: EventWriter;
+  readonly advancer: SessionAdvancer;
   readonly live: LiveRuns;
   readonly intake: JobIntake;
   readonly readiness: Readiness;
@@ -37,14 +38,14 @@ export class RuntimeLifecycle {
   }
 
   async start(): Promise<void> {
-    const { infrastructure, adapters, live, logger, intake, readiness, writer } = this.parts;
+    const { infrastructure, adapters, advancer, live, logger, intake, readiness, writer } = this.parts;
     const { messaging, partitions, runs, blobs, removals } = infrastructure;
     await this.assertSchema();
     prepareBuiltinTools();
     await live.start();
     this.sweeps.start(
       createSweeps(
-        { runs, writer, logger, blobs, removals, queue: messaging.queue, bus: messaging.bus },
+        { runs, writer, advancer, logger, blobs, removals, queue: messaging.queue, bus: messaging.bus },
         {
           leaseMs: this.config.leaseMs,
           canResume: (runner) => adapters.canResume(runner),
@@ -59,7 +60,7 @@ export class RuntimeLifecycle {
 
   /** Lets runs finish within the drain time and hands over the rest. */
   async stop(): Promise<void> {
-    const { adapters, infrastructure, intake, live, logger, readiness, writer } = this.parts;
+    const { adapters, advancer, infrastructure, intake, live, logger, readiness, writer } = this.parts;
     readiness.become('stopping');
     await intake.stop();
     await Promise.race([intake.idle(), delay(this.config.drainMs, undefined, { ref: false })]);
@@ -68,6 +69,7 @@ export class RuntimeLifecycle {
     await intake.idle();
     await this.sweeps.stop();
     await writer.close();
+    await advancer.close();
     await infrastructure.messaging.close();
     live.stop();
     await adapters.close();

@@ -1,7 +1,7 @@
 import type { RegisteredAdapter } from '#lib/adapters/contract';
 import { REGISTRY } from '#lib/adapters/registry';
 import type { Logger } from '#lib/domain';
-import { EventWriter, RunClaimer } from '#lib/execution';
+import { EventWriter, RunClaimer, SessionAdvancer } from '#lib/execution';
 import { Readiness } from '#lib/platform';
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import path from 'node:path';
@@ -44,11 +44,16 @@ export class RuntimeModule {
             infrastructure: Infrastructure,
             adapters: AdapterHost,
             writer: EventWriter,
+            advancer: SessionAdvancer,
             live: LiveRuns,
             intake: JobIntake,
             readiness: Readiness,
-          ) => new RuntimeLifecycle({ infrastructure, adapters, writer, live, intake, readiness, logger }, config),
-          inject: [Infrastructure, AdapterHost, EventWriter, LiveRuns, JobIntake, Readiness],
+          ) =>
+            new RuntimeLifecycle(
+              { infrastructure, adapters, writer, advancer, live, intake, readiness, logger },
+              config,
+            ),
+          inject: [Infrastructure, AdapterHost, EventWriter, SessionAdvancer, LiveRuns, JobIntake, Readiness],
         },
       ],
     };
@@ -61,6 +66,12 @@ function writing(logger: Logger): Provider[] {
       provide: EventWriter,
       useFactory: ({ log, messaging: { bus } }: Infrastructure) => new EventWriter({ log, bus, logger }),
       inject: [Infrastructure],
+    },
+    {
+      provide: SessionAdvancer,
+      useFactory: ({ sessions, messaging: { bus, queue } }: Infrastructure, writer: EventWriter) =>
+        new SessionAdvancer({ sessions, writer, queue, bus, logger }),
+      inject: [Infrastructure, EventWriter],
     },
     { provide: StallWatch, useFactory: (writer: EventWriter) => new StallWatch(writer), inject: [EventWriter] },
   ];

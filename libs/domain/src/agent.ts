@@ -52,6 +52,11 @@ export interface Budgets {
   readonly wallSeconds?: number;
 }
 
+/** What becomes of a task whose session has an unfinished one: it waits its turn, is refused, or ends the others first. */
+export const SESSION_STRATEGIES = ['enqueue', 'reject', 'interrupt'] as const;
+/** One of the strategies. */
+export type SessionStrategy = (typeof SESSION_STRATEGIES)[number];
+
 /** An agent as declared in agents.yaml. */
 export interface AgentDeclaration {
   readonly id: string;
@@ -66,6 +71,8 @@ export interface AgentDeclaration {
   readonly inputSchema?: Readonly<Record<string, unknown>>;
   readonly tools: readonly string[];
   readonly detail?: Detail;
+  /** Absent: `enqueue`. */
+  readonly sessionStrategy?: SessionStrategy;
   readonly policy: AgentPolicy;
   readonly routes: readonly Route[];
 }

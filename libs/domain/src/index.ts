@@ -1,4 +1,4 @@
-export { INPUT_MODES, DEFAULT_POLICY } from './agent.js';
+export { INPUT_MODES, DEFAULT_POLICY, SESSION_STRATEGIES } from './agent.js';
 export type {
   InputMode,
   BackendChoice,
@@ -6,6 +6,7 @@ export type {
   Route,
   AgentPolicy,
   Budgets,
+  SessionStrategy,
   AgentDeclaration,
 } from './agent.js';
 export { canonicalJson } from './canonical-json.js';
@@ -71,6 +72,7 @@ export type {
   RunGuard,
   ControlGuard,
   Append,
+  SessionEnd,
   DispatchReason,
   Dispatch,
   Appended,
@@ -88,11 +90,14 @@ export type { ConsumeOptions } from './ports/run-queue.js';
 export { RunStore } from './ports/run-store.js';
 export type { RunJob, ClaimRequest, AskedCall, Claim, RunPolicy, LostRun, DueJob, DueTask } from './ports/run-store.js';
 export { SecretStore } from './ports/secret-store.js';
+export { SessionStore } from './ports/session-store.js';
+export type { OvertakenTask, SessionTurns } from './ports/session-store.js';
 export { TaskStore } from './ports/task-store.js';
 export type {
   TaskScope,
   Submission,
   SubmitOutcome,
+  CreatedOutcome,
   SubmissionKeys,
   AuditEntry,
   TaskSnapshot,

@@ -1,4 +1,12 @@
-import { encodeFrame, type EventBus, type EventLog, type Logger, type TaskNews } from '#lib/domain';
+import {
+  encodeFrame,
+  type EventBus,
+  type EventLog,
+  isTerminalEvent,
+  type Logger,
+  type TaskKey,
+  type TaskNews,
+} from '#lib/domain';
 import { BatchPace } from '#lib/platform';
 import { commitBatch, type CommitOptions, type Outcomes } from './batch-commit.js';
 import { RunCursor, type Work, type Write, type WriteOutcome, WriteQueue } from './write-queue.js';
@@ -26,12 +34,18 @@ export class EventWriter {
   private draining: Promise<void> | undefined;
   private published: Promise<void> = Promise.resolve();
   private isClosed = false;
+  private sessionEnded: (taskKeys: readonly TaskKey[]) => void = () => undefined;
 
   constructor(
     private readonly ports: WriterPorts,
     options: Partial<CommitOptions> = {},
   ) {
     this.options = { ...DEFAULTS, ...options };
+  }
+
+  /** Tells `listener` of tasks that have ended here and may have left a note for their session. */
+  onSessionEnd(listener: (taskKeys: readonly TaskKey[]) => void): void {
+    this.sessionEnded = listener;
   }
 
   /** Queues a write; `settle` is told what became of it. */
@@ -65,6 +79,7 @@ export class EventWriter {
       this.pace.begin(works.length);
       const outcomes = await commitBatch(this.ports.log, works, this.options);
       for (const [work, outcome] of outcomes) this.settle(work, outcome);
+      this.tellSessions(outcomes);
       // At most one publication behind: a slow bus slows the writer rather than filling memory.
       await this.published;
       this.published = this.publish(outcomes);
@@ -82,6 +97,11 @@ export class EventWriter {
     for (const write of work.writes) write.settle?.(outcome);
   }
 
+  private tellSessions(outcomes: Outcomes): void {
+    const ended = [...outcomes].filter(([work, outcome]) => outcome.kind === 'stored' && mayEndTurn(work));
+    if (ended.length > 0) this.sessionEnded(ended.map(([{ append }]) => append.taskKey));
+  }
+
   private async publish(outcomes: Outcomes): Promise<void> {
     const news: TaskNews[] = [];
     for (const [work, outcome] of outcomes) {
@@ -94,6 +114,12 @@ export class EventWriter {
       this.ports.logger.warn('news was not published', { error });
     }
   }
+}
+
+/** A run knows whether its task has a session; who ends one from outside does not. */
+function mayEndTurn({ append: { events, guard, session } }: Work): boolean {
+  const last = events.at(-1);
+  return last !== undefined && isTerminalEvent(last.body.type) && (session !== undefined || guard.kind === 'control');
 }
 
 function newsOf({ taskId, append }: Work, { baseSeq, atMs }: { baseSeq: number; atMs: number }): TaskNews {

@@ -13,6 +13,8 @@ export { RunRecorder } from './run.recorder.js';
 export type { RecorderListener, RecorderPorts } from './run.recorder.js';
 export { asStreamed } from './tool-output.js';
 export type { StreamedOutput } from './tool-output.js';
+export { SessionAdvancer } from './session.advancer.js';
+export type { AdvancerPorts } from './session.advancer.js';
 export { RunCursor } from './write-queue.js';
 export type { Write, WriteOutcome } from './write-queue.js';
 export { SweepLoop } from './sweeps/sweep.loop.js';

@@ -216,9 +216,10 @@ export class RunRecorder {
     this.ports.writer.write({ taskKey, taskId, guard: this.cursor, settle: this.settled, ...write });
   }
 
-  private finish(write: Pick<Write, 'events' | 'dispatch' | 'unlessCancelled'>): Promise<WriteOutcome> {
-    const { taskKey, taskId } = this.claim;
-    return this.ports.writer.append({ taskKey, taskId, guard: this.cursor, ...write });
+  private finish(write: Pick<Write, 'events' | 'dispatch' | 'session' | 'unlessCancelled'>): Promise<WriteOutcome> {
+    const { taskKey, taskId, sessionId } = this.claim;
+    const session = sessionId === null ? {} : { session: {} };
+    return this.ports.writer.append({ taskKey, taskId, guard: this.cursor, ...session, ...write });
   }
 
   private room(): Promise<void> {

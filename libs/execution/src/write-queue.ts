@@ -6,6 +6,7 @@ import type {
   Dispatch,
   EventDraft,
   RunGuard,
+  SessionEnd,
   TaskId,
   TaskKey,
 } from '#lib/domain';
@@ -38,6 +39,8 @@ export interface Write {
   /** JSON text. */
   readonly checkpoint?: string;
   readonly dispatch?: Dispatch;
+  /** With the last write of a run, when its task belongs to a session. */
+  readonly session?: SessionEnd;
   /** With a control guard only: those are never joined. */
   readonly audit?: AuditEntry;
   /** With a run's guard: not stored when a cancel was asked. Never joined, so that nothing else shares its fate. */
@@ -126,6 +129,7 @@ function merge(writes: readonly Write[]): Work {
     events: joinDeltas(writes.length === 1 ? first.events : writes.flatMap((write) => write.events)),
     ...(checkpoint === undefined ? {} : { checkpoint }),
     ...(last.dispatch ? { dispatch: last.dispatch } : {}),
+    ...(last.session ? { session: last.session } : {}),
     ...(first.audit ? { audit: first.audit } : {}),
   };
   return { taskId: first.taskId, append, writes };

@@ -10,6 +10,7 @@ export { PgBlobRemovals } from './stores/pg-blob-removals.js';
 export { PgEventLog } from './stores/pg-event-log.js';
 export { PgKeyStore } from './stores/pg-key-store.js';
 export { PgRunStore } from './stores/pg-run-store.js';
+export { PgSessionStore } from './stores/pg-session-store.js';
 export { PgTaskStore } from './stores/pg-task-store.js';
 export { PgDatabaseHealth } from './stores/pg-database-health.js';
 export { PgPartitions } from './stores/pg-partitions.js';

@@ -1,4 +1,4 @@
-import { DETAILS, INPUT_MODES, TOOL_VERDICTS, type ToolPolicy } from '#lib/domain';
+import { DETAILS, INPUT_MODES, SESSION_STRATEGIES, TOOL_VERDICTS, type ToolPolicy } from '#lib/domain';
 
 /** Longest wait between two attempts, and longest grace, in seconds: a day. */
 const DAY = 86_400;
@@ -73,6 +73,7 @@ export const AGENT_DECLARATION = object(
     input_schema: { type: 'object' },
     tools: { type: 'array', items: name, uniqueItems: true },
     detail: { enum: DETAILS },
+    session_strategy: { enum: SESSION_STRATEGIES },
     policy: POLICY,
     routes: { type: 'array', minItems: 1, items: ROUTE },
   },
@@ -100,6 +101,7 @@ export interface AgentSource {
   readonly input_schema?: Readonly<Record<string, unknown>>;
   readonly tools?: readonly string[];
   readonly detail?: (typeof DETAILS)[number];
+  readonly session_strategy?: (typeof SESSION_STRATEGIES)[number];
   readonly policy?: PolicySource;
   readonly routes: readonly RouteSource[];
 }

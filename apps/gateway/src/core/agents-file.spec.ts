@@ -34,10 +34,11 @@ describe('the agents file', () => {
   });
 
   it('keeps conditions, tools, pools and bounds', () => {
-    const more = `tools: [x, y], policy: { budgets: { tokens: 5 }, retries: { attempts: 1 }, tools: { x: confirm, '*': deny } },
+    const more = `session_strategy: interrupt, tools: [x, y], policy: { budgets: { tokens: 5 }, retries: { attempts: 1 }, tools: { x: confirm, '*': deny } },
       routes: [{ when: { type: t, context.k: [1] }, tools: [x], backends: [{ runner: workflow, weight: 3, pool: gpu }] }]`;
     expect(parse(one(more))).toMatchObject([
       {
+        sessionStrategy: 'interrupt',
         policy: {
           ...DEFAULT_POLICY,
           budgets: { tokens: 5 },

@@ -118,6 +118,7 @@ export function decodeAgent(source: AgentSource): AgentDeclaration {
     ...(source.input_schema ? { inputSchema: source.input_schema } : {}),
     tools: source.tools ?? [],
     ...(source.detail ? { detail: source.detail } : {}),
+    ...(source.session_strategy ? { sessionStrategy: source.session_strategy } : {}),
     policy: decodePolicy(source.policy ?? {}),
     routes: source.routes.map(decodeRoute),
   };

@@ -7,10 +7,11 @@ import {
   type KeyStore,
   Logger,
   RunQueue,
+  type SessionStore,
   TaskStore,
   type UploadStore,
 } from '#lib/domain';
-import { EventWriter } from '#lib/execution';
+import { EventWriter, SessionAdvancer } from '#lib/execution';
 import { Readiness } from '#lib/platform';
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { AgentDirectory } from './agent.directory.js';
@@ -34,6 +35,7 @@ import { UploadsService } from './uploads.service.js';
 export interface CorePorts {
   readonly logger: Logger;
   readonly tasks: TaskStore;
+  readonly sessions: SessionStore;
   readonly log: EventLog;
   readonly agents: AgentStore;
   readonly keys: KeyStore;
@@ -73,17 +75,38 @@ function portProviders(ports: CorePorts): readonly NamedProvider[] {
   ];
 }
 
+/** What writes events and starts runs. */
+function writingServices(ports: CorePorts): readonly NamedProvider[] {
+  return [
+    { provide: EventWriter, useFactory: () => new EventWriter(ports) },
+    {
+      provide: SessionAdvancer,
+      useFactory: (writer: EventWriter) => new SessionAdvancer({ ...ports, writer }),
+      inject: [EventWriter],
+    },
+    {
+      provide: RunEnqueuer,
+      useFactory: (advancer: SessionAdvancer) => new RunEnqueuer(ports.queue, ports.logger, advancer),
+      inject: [SessionAdvancer],
+    },
+  ];
+}
+
 function serviceProviders(ports: CorePorts): readonly NamedProvider[] {
-  return [...sharedServices(ports), ...agentServices(ports), ...taskServices(ports), ...artifactServices(ports)];
+  return [
+    ...writingServices(ports),
+    ...sharedServices(ports),
+    ...agentServices(ports),
+    ...taskServices(ports),
+    ...artifactServices(ports),
+  ];
 }
 
 function sharedServices(ports: CorePorts): readonly NamedProvider[] {
   return [
     { provide: Authenticator, useFactory: () => new ApiKeyAuthenticator(ports.keys, ports.keyFormat) },
     { provide: Readiness, useFactory: () => new Readiness(ports.health, ports.bus) },
-    { provide: EventWriter, useFactory: () => new EventWriter(ports) },
     { provide: StreamHub, useFactory: () => new StreamHub(ports) },
-    { provide: RunEnqueuer, useFactory: () => new RunEnqueuer(ports.queue, ports.logger) },
   ];
 }
 

@@ -16,12 +16,13 @@ class HeldQueue extends MemoryRunQueue {
   }
 }
 
+const NO_SESSIONS = { advance: (): void => undefined };
 const job = (n: number): RunJob => ({ taskKey: `k${n}` as TaskKey, runNo: 1, pool: 'p', priority: 5, delayMs: 0 });
 
 describe('RunEnqueuer', () => {
   it('adds what comes together in one call, and what comes meanwhile in the next', async () => {
     const queue = new HeldQueue();
-    const enqueuer = new RunEnqueuer(queue, new SilentLogger());
+    const enqueuer = new RunEnqueuer(queue, new SilentLogger(), NO_SESSIONS);
     for (let n = 0; n < 3; n++) enqueuer.add(job(n));
     await until(() => queue.jobs.length === 3);
     for (let n = 3; n < 5; n++) enqueuer.add(job(n));
@@ -32,7 +33,7 @@ describe('RunEnqueuer', () => {
   it('goes on after a queue that refuses, and leaves those jobs to the sweep', async () => {
     const queue = new HeldQueue();
     const logger = new SilentLogger();
-    const enqueuer = new RunEnqueuer(queue, logger);
+    const enqueuer = new RunEnqueuer(queue, logger, NO_SESSIONS);
     queue.gate = Promise.reject(new UnavailableError('down'));
     enqueuer.add(job(1));
     await until(() => logger.lines.length === 1);
@@ -46,7 +47,7 @@ describe('RunEnqueuer', () => {
     const queue = new HeldQueue();
     let answer = (): void => undefined;
     queue.gate = new Promise((resolve) => (answer = resolve));
-    const enqueuer = new RunEnqueuer(queue, new SilentLogger());
+    const enqueuer = new RunEnqueuer(queue, new SilentLogger(), NO_SESSIONS);
     enqueuer.add(job(0));
     await until(() => queue.calls.length === 1);
     for (let n = 1; n <= 20_000; n++) enqueuer.add(job(n));

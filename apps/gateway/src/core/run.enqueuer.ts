@@ -1,4 +1,5 @@
-import type { Logger, RunJob, RunQueue } from '#lib/domain';
+import type { CreatedOutcome, Logger, RunJob, RunQueue, Submission } from '#lib/domain';
+import type { SessionAdvancer } from '#lib/execution';
 
 /** Jobs in one call. */
 const MAX_BATCH = 500;
@@ -16,7 +17,14 @@ export class RunEnqueuer {
   constructor(
     private readonly queue: RunQueue,
     private readonly logger: Logger,
+    private readonly sessions: Pick<SessionAdvancer, 'advance'>,
   ) {}
+
+  /** Starts what a submission may start: its own run, or the end of those its session has to end first. */
+  submitted({ taskKey, pool, priority }: Submission, { turn }: CreatedOutcome): void {
+    if (turn === 'now') this.add({ taskKey, runNo: 1, pool, priority, delayMs: 0 });
+    if (turn === 'over') this.sessions.advance([taskKey]);
+  }
 
   add(job: RunJob): void {
     if (this.waiting.length >= MAX_WAITING) return;

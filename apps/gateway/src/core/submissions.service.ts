@@ -12,6 +12,7 @@ import {
   pointOf,
   type Routed,
   routeTask,
+  type SessionStrategy,
   type Submission,
   type SubmissionKeys,
   type SubmitOutcome,
@@ -39,6 +40,10 @@ export interface SubmitRequest {
   readonly idempotencyKey?: string;
   readonly agentId?: string;
   readonly type?: string;
+  /** Of the same agent and user; absent: the task stands for itself. */
+  readonly sessionId?: string;
+  /** What to do when the session has an unfinished task; absent: the agent's. */
+  readonly sessionStrategy?: SessionStrategy;
   /** A string, an object, or an array of parts. */
   readonly input: RawJson;
   /** An object; absent: `{}`. `user_id` and `attributes` in it take part in routing, `allow_tools` and `deny_rules` narrow the tools. */
@@ -85,7 +90,7 @@ export class SubmissionsService {
 
   /**
    * @throws DomainError `invalid_request`, `idempotency_conflict`, `unknown_agent`, `agent_disabled`, `no_route`,
-   * `unsupported_input`
+   * `unsupported_input`, `session_busy`
    */
   async submit(caller: Caller, request: SubmitRequest): Promise<Submitted> {
     const asked = readRequest(caller, request);
@@ -95,13 +100,19 @@ export class SubmissionsService {
     const isNamed = keys.ownTaskId || keys.idempotencyKey !== undefined;
     const known = isNamed ? await this.store.find(keys) : undefined;
     if (known) return this.repeated(asked, known);
-    const submission = await this.prepare(asked, { ...keys, taskKey });
+    const { backend, on } = await this.prepare(asked, { ...keys, taskKey });
+    let submission = on(backend);
     if (request.isFollowed) this.hub.expect(submission);
-    const outcome = await this.store.submit(submission);
+    let outcome = await this.store.submit(submission);
+    if (outcome.kind === 'elsewhere') {
+      submission = on(outcome.backend);
+      outcome = await this.store.submit(submission);
+    }
     if (outcome.kind !== 'created') return this.repeated(asked, outcome);
-    if (request.isFollowed) this.hub.begin(taskKey, firstFrame(submission, outcome.atMs));
-    const { taskId, pool, priority, agentId } = submission;
-    this.enqueuer.add({ taskKey, runNo: 1, pool, priority, delayMs: 0 });
+    // Another process may start a task in line before we come to tell its first event; its reader looks into the log.
+    if (request.isFollowed && outcome.turn === 'now') this.hub.begin(taskKey, firstFrame(submission, outcome.atMs));
+    this.enqueuer.submitted(submission, outcome);
+    const { taskId, agentId } = submission;
     return { taskKey, taskId, state: 'queued', lastSeq: 1, created: true, warnings: this.warnings(asked, agentId) };
   }
 
@@ -109,6 +120,11 @@ export class SubmissionsService {
     if (outcome.kind === 'conflict') {
       throw new DomainError('idempotency_conflict', 'The key was used before, for another request.');
     }
+    if (outcome.kind === 'busy') {
+      throw new DomainError('session_busy', 'The session has a task that has not ended, and takes one at a time.');
+    }
+    // A session never leaves the backend it keeps.
+    if (outcome.kind === 'elsewhere') throw new Error('a session has left its backend');
     const { taskKey, taskId } = outcome;
     const task = await this.store.snapshot({ tenant: asked.caller.tenant }, taskId);
     if (!task) throw new DomainError('gone', 'The task of this key was removed.');
@@ -121,8 +137,9 @@ export class SubmissionsService {
     return agent ? toolWarnings(tools, agent) : tools.warnings;
   }
 
-  private async prepare(asked: Asked, keys: SubmissionKeys & { readonly taskKey: TaskKey }): Promise<Submission> {
+  private async prepare(asked: Asked, keys: SubmissionKeys & { readonly taskKey: TaskKey }): Promise<Prepared> {
     const { caller, request, context, tools } = asked;
+    const { sessionId } = request;
     const { tenant } = caller;
     const user = context.userId ?? caller.principal;
     const routed = routeTask(this.agents.all(), {
@@ -133,31 +150,42 @@ export class SubmissionsService {
       context: context.members,
     });
     checkInput(routed.agent, request.input.value);
-    const seed = weightSeed(routed, { tenant, user, taskId: keys.taskId });
+    const seed = weightSeed(routed, { tenant, user, sessionId, taskId: keys.taskId });
     const point = pointOf(createHash('sha256').update(seed).digest());
     const backend = await this.agents.version(routed, chooseBackend(routed.route, point));
     const terms = termsOf(routed, request);
-    return {
+    const on = (chosen: Backend): Submission => ({
       ...keys,
       ...terms,
-      ...toolTermsOf(tools, routed, this.agents.capabilitiesOf(backend.runner)?.clientTools ?? false),
+      ...toolTermsOf(tools, routed, this.agents.capabilitiesOf(chosen.runner)?.clientTools ?? false),
       agentId: routed.agent.id,
       type: request.type,
       userId: context.userId,
-      backendVersionId: backend.id,
-      runner: backend.runner,
-      pool: backend.pool,
+      sessionId,
+      sessionStrategy: request.sessionStrategy ?? routed.agent.sessionStrategy,
+      backendVersionId: chosen.id,
+      runner: chosen.runner,
+      pool: chosen.pool,
       input: request.input.text,
       context: context.text,
-      created: draftCreated({ caller, request, routed, backend, terms }),
+      created: draftCreated({ caller, request, routed, backend: chosen, terms }),
       audit: auditOf(caller, {
         action: 'task.submit',
         target: keys.taskId,
-        details: { agent_id: routed.agent.id, runner: backend.runner, backend_version: backend.id },
+        details: { agent_id: routed.agent.id, runner: chosen.runner, backend_version: chosen.id },
         requestId: request.requestId,
       }),
-    };
+    });
+    return { backend, on };
   }
+}
+
+type Backend = Pick<BackendVersion, 'id' | 'runner' | 'pool'>;
+
+/** A submission but for its backend: the one its weights chose, unless its session keeps another. */
+interface Prepared {
+  readonly backend: Backend;
+  readonly on: (backend: Backend) => Submission;
 }
 
 function firstFrame({ taskId, created }: Submission, atMs: number): Frame {
@@ -219,7 +247,7 @@ interface Choice {
   readonly caller: Caller;
   readonly request: SubmitRequest;
   readonly routed: Routed;
-  readonly backend: BackendVersion;
+  readonly backend: Backend;
 }
 
 function draftCreated({ caller, request, routed, backend, terms }: Choice & { readonly terms: Terms }): EventDraft {
@@ -228,6 +256,7 @@ function draftCreated({ caller, request, routed, backend, terms }: Choice & { re
     payload: {
       agent_id: routed.agent.id,
       ...(request.type === undefined ? {} : { type: request.type }),
+      ...(request.sessionId === undefined ? {} : { session_id: request.sessionId }),
       backend: { runner: backend.runner, version: backend.id },
       detail: terms.detail,
       priority: terms.priority,

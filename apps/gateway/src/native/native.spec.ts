@@ -302,7 +302,7 @@ describe('submitting', () => {
   it('answers 202 with the place of the task, and hands input and context over as they were spelt', async () => {
     const answer = await post(
       '/v1/tasks',
-      '{"task_id":"t-1","input":{"n":1.0,"toString":1},"context":{ "user_id":"u","mine":[1e2],"detail":"full"},"priority":9,"deadline_seconds":5}',
+      '{"task_id":"t-1","input":{"n":1.0,"toString":1},"context":{ "user_id":"u","mine":[1e2],"detail":"full"},"session_id":"s 1","priority":9,"deadline_seconds":5}',
     )
       .set('Idempotency-Key', 'abc')
       .set('X-Request-Id', 'req-1');
@@ -314,6 +314,7 @@ describe('submitting', () => {
     expect(seen).toEqual([
       {
         taskId: 't-1',
+        sessionId: 's 1',
         idempotencyKey: 'abc',
         input: { text: '{"n":1.0,"toString":1}', value: { n: 1, toString: 1 } },
         context: {
@@ -366,6 +367,10 @@ describe('submitting', () => {
     ['{"input":"x","deadline_seconds":0}', '/deadline_seconds'],
     ['{"input":"x","deadline_seconds":2592001}', '/deadline_seconds'],
     ['{"input":"x","mode":"later"}', '/mode'],
+    ['{"input":"x","session_id":""}', '/session_id'],
+    ['{"input":"x","session_id":7}', '/session_id'],
+    ['{"input":"x","session_id":"a\\u0000b"}', '/session_id'],
+    [`{"input":"x","session_id":"${'s'.repeat(201)}"}`, '/session_id'],
     ['{"input":"x","context":[]}', '/context'],
     ['{"input":"x","context":{"user_id":7}}', '/context/user_id'],
     ['{"input":"x","context":{"attributes":[]}}', '/context/attributes'],
@@ -391,7 +396,6 @@ describe('submitting', () => {
   });
 
   it.each([
-    ['{"input":"x","session_id":"s"}', '/session_id'],
     ['{"input":"x","callback":{"url":"http://x"}}', '/callback'],
     ['{"input":[{"type":"text","text":"x"},{"type":"image","url":"x"}]}', '/input/1'],
   ])('answers 422 not_available for %s at %s', async (body, path) => {

@@ -73,9 +73,14 @@ export class SubmitBody {
   @IsDefined()
   input!: unknown;
 
-  @ApiPropertyOptional({ description: 'Not available yet.', type: 'string' })
-  @Free()
-  session_id?: unknown;
+  @ApiPropertyOptional({
+    description: 'Tasks of one session, agent and user run one after another, in the order they were submitted.',
+    maxLength: 200,
+  })
+  @IsOptional()
+  @IsString()
+  @Matches(NAME)
+  session_id?: string;
 
   @ApiPropertyOptional({
     description: 'Tools you run yourself, for this task only: a call of one pauses the task until you give its result.',

@@ -12,7 +12,7 @@ import { encodeTask } from './tasks.mapping.js';
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
 /** Fields that the schema knows and this version does not serve; any value but null asks for something. */
-const PLANNED_FIELDS = ['session_id', 'callback'] as const;
+const PLANNED_FIELDS = ['callback'] as const;
 
 /** Submission of the native contract, checked beyond what the DTO can say. */
 export function decodeSubmit(
@@ -30,9 +30,10 @@ export function decodeSubmit(
     idempotencyKey: typeof idempotencyKey === 'string' ? idempotencyKey : undefined,
     agentId: body.agent_id ?? undefined,
     type: body.type ?? undefined,
+    sessionId: body.session_id ?? undefined,
     input: raw(document, 'input'),
-    context: body.context == null ? undefined : raw(document, 'context'),
-    tools: body.tools == null ? undefined : raw(document, 'tools'),
+    context: rawIfAny(document, 'context'),
+    tools: rawIfAny(document, 'tools'),
     deadlineSeconds: body.deadline_seconds ?? undefined,
     priority: body.priority ?? undefined,
     detail: body.context?.detail ?? undefined,
@@ -83,6 +84,10 @@ export function notAvailable(path: string, what: string): DomainError {
 
 function raw(document: JsonDocument<SubmitBody>, field: 'input' | 'context' | 'tools'): RawJson {
   return { text: document.textOf(field)!, value: document.value[field] };
+}
+
+function rawIfAny(document: JsonDocument<SubmitBody>, field: 'context' | 'tools'): RawJson | undefined {
+  return document.value[field] == null ? undefined : raw(document, field);
 }
 
 function refusePlanned(body: SubmitBody): void {

@@ -45,8 +45,16 @@ export interface Append {
   readonly checkpoint?: string;
   /** An outbox row for run `runNo` written in the same statement; it closes the run before. `events` may then be empty. */
   readonly dispatch?: Dispatch;
+  /** The task belongs to a session. Control appends need not say so. */
+  readonly session?: SessionEnd;
   /** Who wanted this, recorded in the same statement. */
   readonly audit?: AuditEntry;
+}
+
+/** What a task leaves to its session. */
+export interface SessionEnd {
+  /** JSON text that the session's next task is given; only with the terminal event. Absent: what there is stays. */
+  readonly conversation?: string;
 }
 
 /** Why a run is to start; `task.started` follows the first two, `task.retrying` the others. */

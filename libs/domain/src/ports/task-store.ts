@@ -1,8 +1,10 @@
+import type { SessionStrategy } from '../agent.js';
 import type { ArtifactBody, Detail, ErrorBody, ResultBody, UsageBody } from '../event-table.js';
 import type { FailureCode } from '../errors.js';
 import type { ArtifactId, TaskId, TaskKey } from '../ids.js';
 import type { StepProjection, ConfirmationProjection } from '../projection.js';
 import type { TaskState } from '../state.js';
+import type { BackendVersion } from './agent-store.js';
 import type { EventDraft } from './event-log.js';
 
 /** Whose tasks are meant: all of a tenant, or one principal's in it. */
@@ -26,7 +28,10 @@ export interface Submission {
   readonly agentId: string;
   readonly type?: string;
   readonly userId?: string;
+  /** With `userId`, else the principal, it names the session. */
   readonly sessionId?: string;
+  /** For a session only; absent: `enqueue`. */
+  readonly sessionStrategy?: SessionStrategy;
   readonly backendVersionId: string;
   readonly runner: string;
   readonly pool: string;
@@ -45,11 +50,27 @@ export interface Submission {
   readonly audit: AuditEntry;
 }
 
-/** `created`: made now. `existing`: the same request came before. `conflict`: a key names something else. */
+/**
+ * `created`: made now. `existing`: the same request came before. `conflict`: a key names something else. `busy`: its
+ * session has an unfinished task and its strategy is `reject`. `elsewhere`: its session keeps another backend. Only
+ * `created` left anything behind.
+ */
 export type SubmitOutcome =
-  | { readonly kind: 'created'; readonly taskKey: TaskKey; readonly taskId: TaskId; readonly atMs: number }
+  | CreatedOutcome
   | { readonly kind: 'existing'; readonly taskKey: TaskKey; readonly taskId: TaskId }
-  | { readonly kind: 'conflict' };
+  | { readonly kind: 'conflict' }
+  | { readonly kind: 'busy' }
+  | { readonly kind: 'elsewhere'; readonly backend: Pick<BackendVersion, 'id' | 'runner' | 'pool'> };
+
+/** A task that was made. */
+export interface CreatedOutcome {
+  readonly kind: 'created';
+  readonly taskKey: TaskKey;
+  readonly taskId: TaskId;
+  readonly atMs: number;
+  /** `now`: its run may start. `later`: when its turn in the session comes. `over`: as well, others of the session are to end. */
+  readonly turn: 'now' | 'later' | 'over';
+}
 
 /** The keys of a submission, for looking it up before anything may refuse it. */
 export type SubmissionKeys = Pick<

@@ -1,9 +1,11 @@
 import type { BlobRemovals, BlobStore, EventBus, Logger, RunQueue, RunStore } from '#lib/domain';
 import type { EventWriter } from '../event.writer.js';
+import type { SessionAdvancer } from '../session.advancer.js';
 import { BlobsSweep } from './blobs.sweep.js';
 import { DeadlinesSweep } from './deadlines.sweep.js';
 import { LostRunsSweep } from './lost-runs.sweep.js';
 import { OutboxSweep } from './outbox.sweep.js';
+import { SessionsSweep } from './sessions.sweep.js';
 import type { Sweep } from './sweep.loop.js';
 
 const HOUR_MS = 3_600_000;
@@ -11,6 +13,7 @@ const HOUR_MS = 3_600_000;
 export interface SweepsPorts {
   readonly runs: RunStore;
   readonly writer: EventWriter;
+  readonly advancer: SessionAdvancer;
   readonly queue: RunQueue;
   readonly bus: EventBus;
   readonly blobs: BlobStore;
@@ -33,6 +36,7 @@ export function createSweeps(ports: SweepsPorts, options: SweepsOptions): readon
     new OutboxSweep(ports),
     new DeadlinesSweep(ports),
     new BlobsSweep(ports),
+    new SessionsSweep(ports.advancer),
     {
       name: 'partitions',
       everyMs: HOUR_MS,

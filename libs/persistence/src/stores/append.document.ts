@@ -73,6 +73,11 @@ const ROWS: Readonly<Record<AppendPart, (folded: FoldedAppend, place: number) =>
       : [],
   // A run ends its own task after its claim took the row; anybody else may end one that was never claimed.
   undispatch: ({ append: { guard }, patch }, place) => (patch.finished && guard.kind === 'control' ? [{ place }] : []),
+  // Whoever ends a task from outside need not know whether it has a session.
+  advance: ({ append: { guard, session }, patch }, place) =>
+    patch.finished && (session !== undefined || guard.kind === 'control') ? [{ place }] : [],
+  conversations: ({ append: { session } }, place) =>
+    session?.conversation === undefined ? [] : [{ place, data: session.conversation }],
   audit: ({ append: { audit } }, place) => (audit ? [auditRow(audit, place)] : []),
 };
 

@@ -11,6 +11,8 @@ export const APPEND_PARTS = [
   'checkpoints',
   'dispatch',
   'undispatch',
+  'advance',
+  'conversations',
   'audit',
 ] as const;
 export type AppendPart = (typeof APPEND_PARTS)[number];
@@ -141,6 +143,22 @@ on conflict do nothing`,
 delete from outbox o using moved m join json_to_recordset(${p}::json) as p(place int) on p.place = m.place
 where o.task_key = m.task_key`,
 
+  advance: (p) => `
+insert into session_advance (task_key, tenant, agent_id, user_id, session_id, next_check_at)
+select m.task_key, t.tenant, t.agent_id, coalesce(t.user_id, t.created_by), t.session_id, clock_timestamp() + interval '1 s'
+from moved m join json_to_recordset(${p}::json) as p(place int) on p.place = m.place
+join tasks t on t.task_key = m.task_key and t.ordinal is not null
+on conflict do nothing`,
+
+  conversations: (p) => `
+insert into session_conversations as c (tenant, agent_id, user_id, session_id, ordinal, data, updated_at)
+select t.tenant, t.agent_id, coalesce(t.user_id, t.created_by), t.session_id, t.ordinal, p.data, m.at
+from moved m join json_to_recordset(${p}::json) as p(place int, data text) on p.place = m.place
+join tasks t on t.task_key = m.task_key and t.ordinal is not null
+on conflict (tenant, agent_id, user_id, session_id) do update set
+  ordinal = excluded.ordinal, data = excluded.data, updated_at = excluded.updated_at
+where excluded.ordinal > c.ordinal`,
+
   audit: (p) => `
 insert into audit_records (id, tenant, principal, key_id, action, target, outcome, details, request_id)
 select p.id, p.tenant, p.principal, p.key_id, p.action, p.target, p.outcome, p.details, p.request_id
@@ -152,7 +170,8 @@ const cache = new Map<string, Statement>();
 
 /** The statement for these parts; their documents are its parameters from $24 on, in the order of APPEND_PARTS. */
 export function appendStatement(parts: readonly AppendPart[]): Statement {
-  const name = ['append', ...parts].join('.');
+  // Postgres tells prepared statements apart by 63 characters: the parts' places do, their names would not.
+  const name = `append.${parts.map((part) => APPEND_PARTS.indexOf(part)).join('.')}`;
   let statement = cache.get(name);
   if (!statement) {
     const ctes = parts.map((part, index) => `,\n${part}_written as (${PARTS[part](`$${24 + index}`)})`);

@@ -87,23 +87,33 @@ export class PgRunStore extends RunStore {
 /**
  * A row that was re-added is looked at again after 2, 10, then 30 s, or when its task has been without progress for as
  * long as its agent bears. Heads are read, not locked: whoever writes on the strength of this says so in its guard.
+ * A row whose run was claimed or whose task has ended is of no use any more and goes: it was written while the statement
+ * that took or ended the task could not see it.
  */
 const DUE_JOBS: Statement = {
   name: 'run-store.due-jobs',
   text: `
-update outbox o set tries = o.tries + 1,
-  next_check_at = clock_timestamp() + least(d.overlong_in,
-    case o.tries when 0 then 2 when 1 then 10 else 30 end * interval '1 s')
-from (
+with due as (
+  select task_key, run_no from outbox where next_check_at <= clock_timestamp()
+  order by next_check_at limit $1 for update skip locked
+),
+judged as materialized (
   select q.task_key, q.run_no, t.task_id, h.stalled, s.shown, s.overlong_at <= clock_timestamp() as overlong,
-    case when not s.shown and s.overlong_at > clock_timestamp() then s.overlong_at - clock_timestamp() end as overlong_in
-  from (select task_key, run_no from outbox where next_check_at <= clock_timestamp()
-    order by next_check_at limit $1 for update skip locked) q
+    case when not s.shown and s.overlong_at > clock_timestamp() then s.overlong_at - clock_timestamp() end as overlong_in,
+    h.run_no >= q.run_no or t.finished_at is not null as is_over
+  from due q
   join task_heads h using (task_key) join tasks t using (task_key) join backend_versions b on b.id = t.backend_version_id
   cross join lateral (select h.stalled and t.waiting_on is not distinct from 'worker' as shown,
     h.progress_at + (b.policy::json->>'stallSeconds')::float8 * interval '1 s' as overlong_at) s
-) d
-where o.task_key = d.task_key and o.run_no = d.run_no
+),
+swept as (
+  delete from outbox o using judged d where d.is_over and o.task_key = d.task_key and o.run_no = d.run_no
+)
+update outbox o set tries = o.tries + 1,
+  next_check_at = clock_timestamp() + least(d.overlong_in,
+    case o.tries when 0 then 2 when 1 then 10 else 30 end * interval '1 s')
+from judged d
+where not d.is_over and o.task_key = d.task_key and o.run_no = d.run_no
 returning o.task_key, o.run_no, o.pool, o.priority, d.task_id, d.stalled, d.overlong and not d.shown as is_overlong`,
 };
 

@@ -306,9 +306,7 @@ describe('submitting', () => {
         (index % 2 === 0 ? tasks : second).submit(submission({ idempotencyKey: 'same' })),
       ),
     );
-    expect(new Set(outcomes.map((outcome) => (outcome.kind === 'conflict' ? 'conflict' : outcome.taskId))).size).toBe(
-      1,
-    );
+    expect(new Set(outcomes.map((outcome) => ('taskId' in outcome ? outcome.taskId : outcome.kind))).size).toBe(1);
     expect(outcomes.filter((outcome) => outcome.kind === 'created')).toHaveLength(1);
   });
 

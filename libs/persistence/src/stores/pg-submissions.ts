@@ -7,21 +7,37 @@ import {
   type TaskKey,
 } from '#lib/domain';
 import { Batcher } from '#lib/platform';
+import type pg from 'pg';
 import type { Database, Statement } from '../database.js';
-import { SUBMIT, submitColumns, type SubmitRow } from './submit.statement.js';
+import {
+  LOCK_SESSIONS,
+  lockValues,
+  SESSION_SUBMIT,
+  SESSION_SUBMIT_COLUMNS,
+  type SessionSubmitRow,
+} from './session-submit.statement.js';
+import { splitBatch } from './submit.batch.js';
+import { SUBMIT, type SubmitRow, submitValues } from './submit.statement.js';
 
 /** Rows in one submit statement, at most: more saves little, and moves all callers in step. */
 const MAX_BATCH = 16;
 
-/** Writes submissions: many in one statement while they are independent, alone where two keys must agree. */
+/**
+ * Writes submissions: many in one statement while they are independent, alone where two keys must agree. Those of sessions
+ * have batches of their own, so that the others pay nothing for them.
+ */
 export class PgSubmissions {
-  private readonly batcher = new Batcher<Submission, Settled>((batch) => this.submitBatch(batch), MAX_BATCH);
+  private readonly plain = this.batcher((part) => this.database.query(SUBMIT, submitValues(part)));
+  private readonly inSessions = this.batcher((part) =>
+    this.database.transaction((client) => submitInSessions(client, part)),
+  );
 
   constructor(private readonly database: Database) {}
 
   async submit(submission: Submission): Promise<SubmitOutcome> {
     if (submission.ownTaskId && submission.idempotencyKey !== undefined) return this.submitWithBothKeys(submission);
-    const settled = await this.batcher.add(submission);
+    const batcher = submission.sessionId === undefined ? this.plain : this.inSessions;
+    const settled = await batcher.add(submission);
     if ('error' in settled) throw settled.error;
     return this.outcome(settled.row, submission);
   }
@@ -45,9 +61,8 @@ export class PgSubmissions {
     if (found) return found;
     return this.database
       .transaction(async (client) => {
-        const { rows } = await client.query<SubmitRow>({ ...SUBMIT, values: submitColumns([submission]) });
-        const [row] = rows;
-        if (row?.task_key !== submission.taskKey) throw new KeyTakenMeanwhile();
+        const [row] = await (submission.sessionId === undefined ? submitPlain : submitInSessions)(client, [submission]);
+        if (row?.task_key !== submission.taskKey && !(row && isRefusal(row))) throw new KeyTakenMeanwhile();
         return this.outcome(row, submission);
       })
       .catch(async (error: unknown) => {
@@ -56,44 +71,71 @@ export class PgSubmissions {
       });
   }
 
-  private async submitBatch(batch: readonly Submission[]): Promise<readonly Settled[]> {
-    const { first, later } = splitByKey(batch);
-    const settled = new Map<Submission, Settled>();
-    for (const part of [first, ...later.map((submission) => [submission])]) {
-      for (const [submission, result] of await this.write(part)) settled.set(submission, result);
-    }
-    return batch.map((submission) => settled.get(submission) as Settled);
+  private batcher(statement: Write): Batcher<Submission, Settled> {
+    return new Batcher((batch) => submitBatch(batch, statement), MAX_BATCH);
   }
 
-  /** One statement for all; when it fails for a reason of its own, one by one, so that only the offender fails. */
-  private async write(part: readonly Submission[]): Promise<ReadonlyMap<Submission, Settled>> {
-    try {
-      const rows = await this.database.query<SubmitRow>(SUBMIT, submitColumns(part));
-      const byKey = new Map(rows.map((row) => [row.asked, row] as const));
-      return new Map(part.map((submission) => [submission, { row: byKey.get(submission.taskKey) as SubmitRow }]));
-    } catch (error) {
-      const [only, ...others] = part;
-      if (only && others.length === 0) return new Map([[only, { error }]]);
-      if (isUnavailableError(error)) return new Map(part.map((submission) => [submission, { error }]));
-      const alone = new Map<Submission, Settled>();
-      for (const submission of part) for (const [key, result] of await this.write([submission])) alone.set(key, result);
-      return alone;
+  private async outcome(row: SubmitRow & Partial<SessionSubmitRow>, submission: Submission): Promise<SubmitOutcome> {
+    const { taskKey, taskId } = submission;
+    if (row.task_key === taskKey) {
+      return { kind: 'created', taskKey, taskId, atMs: row.at_ms, turn: row.turn ?? 'now' };
     }
-  }
-
-  private async outcome(row: SubmitRow, submission: Submission): Promise<SubmitOutcome> {
-    if (row.task_key === submission.taskKey) {
-      return { kind: 'created', taskKey: submission.taskKey, taskId: submission.taskId, atMs: row.at_ms };
-    }
+    if (row.verdict === 'busy') return { kind: 'busy' };
+    if (row.verdict === 'elsewhere') return { kind: 'elsewhere', backend: backendOf(row as SessionSubmitRow) };
     if (!matches(row, submission)) return { kind: 'conflict' };
     const [task] = await this.database.query<{ task_id: TaskId }>(TASK_ID_OF, [row.task_key]);
     return task ? { kind: 'existing', taskKey: row.task_key as TaskKey, taskId: task.task_id } : { kind: 'conflict' };
   }
 }
 
+type Write = (part: readonly Submission[]) => Promise<readonly SubmitRow[]>;
 type Settled = { readonly row: SubmitRow } | { readonly error: unknown };
 
 class KeyTakenMeanwhile extends Error {}
+
+async function submitPlain(client: pg.ClientBase, part: readonly Submission[]): Promise<readonly SubmitRow[]> {
+  return (await client.query<SubmitRow>({ ...SUBMIT, values: submitValues(part) })).rows;
+}
+
+/** Two statements: the second sees what those who held the sessions before have done. */
+async function submitInSessions(client: pg.ClientBase, part: readonly Submission[]): Promise<readonly SubmitRow[]> {
+  await client.query({ ...LOCK_SESSIONS, values: lockValues(part) });
+  const values = submitValues(part, SESSION_SUBMIT_COLUMNS);
+  return (await client.query<SessionSubmitRow>({ ...SESSION_SUBMIT, values })).rows;
+}
+
+async function submitBatch(batch: readonly Submission[], statement: Write): Promise<readonly Settled[]> {
+  const settled = new Map<Submission, Settled>();
+  for (const part of splitBatch(batch)) {
+    for (const [submission, result] of await write(part, statement)) settled.set(submission, result);
+  }
+  return batch.map((submission) => settled.get(submission) as Settled);
+}
+
+/** One statement for all; when it fails for a reason of its own, one by one, so that only the offender fails. */
+async function write(part: readonly Submission[], statement: Write): Promise<ReadonlyMap<Submission, Settled>> {
+  try {
+    const byKey = new Map((await statement(part)).map((row) => [row.asked, row] as const));
+    return new Map(part.map((submission) => [submission, { row: byKey.get(submission.taskKey) as SubmitRow }]));
+  } catch (error) {
+    const [only, ...others] = part;
+    if (only && others.length === 0) return new Map([[only, { error }]]);
+    if (isUnavailableError(error)) return new Map(part.map((submission) => [submission, { error }]));
+    const alone = new Map<Submission, Settled>();
+    for (const submission of part) {
+      for (const [key, result] of await write([submission], statement)) alone.set(key, result);
+    }
+    return alone;
+  }
+}
+
+function isRefusal({ verdict }: Partial<SessionSubmitRow>): boolean {
+  return verdict === 'busy' || verdict === 'elsewhere';
+}
+
+function backendOf(row: SessionSubmitRow): { id: string; runner: string; pool: string } {
+  return { id: row.backend_id, runner: row.backend_runner, pool: row.backend_pool };
+}
 
 interface FoundRow {
   readonly task_key: string;
@@ -104,20 +146,6 @@ interface FoundRow {
 
 function matches(row: { readonly principal: string; readonly body_hash: Buffer }, keys: SubmissionKeys): boolean {
   return row.principal === keys.principal && row.body_hash.equals(keys.bodyHash);
-}
-
-/** `on conflict do update` may meet a row once per statement: a key that comes twice waits for the next one. */
-function splitByKey(batch: readonly Submission[]): { first: readonly Submission[]; later: readonly Submission[] } {
-  const seen = new Set<string>();
-  const first: Submission[] = [];
-  const later: Submission[] = [];
-  for (const submission of batch) {
-    const { tenant, principal, idempotencyKey, taskId } = submission;
-    const key = idempotencyKey === undefined ? `t ${tenant} ${taskId}` : `i ${tenant} ${principal} ${idempotencyKey}`;
-    (seen.has(key) ? later : first).push(submission);
-    seen.add(key);
-  }
-  return { first, later };
 }
 
 const FIND: Statement = {

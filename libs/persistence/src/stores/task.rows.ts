@@ -14,6 +14,13 @@ import type {
 /** Milliseconds since the epoch of a timestamp column. */
 const ms = (column: string): string => `(extract(epoch from ${column}) * 1000)::float8`;
 
+/** While a task waits for its turn: the last one before it in its session that has not ended. */
+const BLOCKED_BY = `case when t.ordinal is not null and h.state = 'queued' then (
+  select f.task_id from tasks f
+  where f.tenant = t.tenant and f.agent_id = t.agent_id and coalesce(f.user_id, f.created_by) = coalesce(t.user_id, t.created_by)
+    and f.session_id = t.session_id and f.ordinal is not null and f.finished_at is null and f.ordinal < t.ordinal
+  order by f.ordinal desc limit 1) end`;
+
 /** Columns of a snapshot, from `tasks t` and `task_heads h`. */
 export const SNAPSHOT_COLUMNS = `
 t.task_key, t.task_id, t.tenant, t.session_id, t.type, t.agent_id, t.runner, t.backend_version_id, t.pool, h.state, h.run_no,
@@ -21,7 +28,7 @@ h.run_open, h.runtime_id, h.last_seq, t.current_step, t.result, t.usage, t.error
 h.cancel_at is not null as cancel_requested, t.artifact_count, ${ms('t.last_heartbeat_at')} as last_heartbeat_at_ms,
 ${ms('h.progress_at')} as progress_at_ms, ${ms('t.deadline_at')} as deadline_at_ms, t.priority, t.detail, t.created_by,
 ${ms('t.created_at')} as created_at_ms, ${ms('h.started_at')} as started_at_ms, ${ms('h.last_at')} as updated_at_ms,
-${ms('t.finished_at')} as finished_at_ms,
+${ms('t.finished_at')} as finished_at_ms, ${BLOCKED_BY} as blocked_by,
 case when h.wait_id is null then null else (
   select json_agg(json_build_object('tool_call_id', c.tool_call_id, 'kind', c.kind, 'tool_name', c.tool_name,
     'arguments', c.arguments, 'prompt', c.prompt, 'digest', c.digest, 'expires_at', ${ms('c.expires_at')},
@@ -62,6 +69,7 @@ export interface SnapshotRow {
   readonly started_at_ms: number | null;
   readonly updated_at_ms: number;
   readonly finished_at_ms: number | null;
+  readonly blocked_by: TaskId | null;
   readonly pending: readonly PendingRow[] | null;
 }
 
@@ -104,7 +112,7 @@ export function decodeSnapshot(row: SnapshotRow): TaskSnapshot {
     pendingConfirmations: (row.pending ?? []).map(decodePending),
     waitId: row.wait_id,
     waitingOn: row.waiting_on,
-    blockedBy: null,
+    blockedBy: row.blocked_by,
     stalled: row.stalled,
     cancelRequested: row.cancel_requested,
     artifactCount: row.artifact_count,
