@@ -2,6 +2,7 @@ import { Log1764500000001 } from './0001-log.js';
 import { Work1764500000002 } from './0002-work.js';
 import { Trust1764500000003 } from './0003-trust.js';
 import { Role1764500000004 } from './0004-role.js';
+import { Answers1764500000005 } from './0005-answers.js';
 import { SubmittedTools1764500000007 } from './0007-submitted-tools.js';
 import { Sessions1764500000008 } from './0008-sessions.js';
 import { Life1764500000009 } from './0009-life.js';
@@ -14,6 +15,7 @@ export const MIGRATIONS = [
   Work1764500000002,
   Trust1764500000003,
   Role1764500000004,
+  Answers1764500000005,
   SubmittedTools1764500000007,
   Sessions1764500000008,
   Life1764500000009,

@@ -26,6 +26,7 @@ interface MemoryTask {
   cancelAtMs?: number;
   stalled: boolean;
   checkpoint?: string;
+  answer?: string | undefined;
   events: StoredEvent[];
 }
 
@@ -138,6 +139,7 @@ function move(task: MemoryTask, append: Append, patch: TaskPatch, nowMs: number)
   task.waitId = patch.waitId === undefined ? task.waitId : patch.waitId;
   task.stalled = patch.stalled ?? task.stalled;
   task.checkpoint = append.checkpoint ?? task.checkpoint;
+  task.answer = append.checkpoint === undefined ? (append.answer ?? task.answer) : undefined;
   if (patch.cancelRequested) task.cancelAtMs ??= nowMs;
 }
 

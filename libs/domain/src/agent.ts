@@ -1,4 +1,4 @@
-import type { Detail } from './event-table.js';
+import type { ConfirmationBody, Detail } from './event-table.js';
 import type { ToolPolicy } from './tool-policy.js';
 
 /** Parts a task's input may have besides plain text. */
@@ -39,10 +39,24 @@ export interface AgentPolicy {
   readonly deadlineSeconds: number;
   readonly graceSeconds: number;
   readonly stallSeconds: number;
+  readonly confirmationSeconds: ConfirmationSeconds;
   readonly budgets: Budgets;
   /** Absent: every declared tool is allowed. */
   readonly tools?: ToolPolicy;
 }
+
+/** How long each kind of pending item waits for its answer, in seconds. */
+export type ConfirmationSeconds = Readonly<Record<ConfirmationBody['kind'], number>>;
+
+const DAY_SECONDS = 86_400;
+
+/** A day for every kind. */
+export const DEFAULT_CONFIRMATION_SECONDS: ConfirmationSeconds = {
+  tool_confirmation: DAY_SECONDS,
+  question: DAY_SECONDS,
+  client_tool: DAY_SECONDS,
+  authorization: DAY_SECONDS,
+};
 
 /** Bounds of one run; absent means unbounded. */
 export interface Budgets {
@@ -85,5 +99,6 @@ export const DEFAULT_POLICY: AgentPolicy = {
   deadlineSeconds: 604_800,
   graceSeconds: 10,
   stallSeconds: 180,
+  confirmationSeconds: DEFAULT_CONFIRMATION_SECONDS,
   budgets: {},
 };

@@ -1,6 +1,10 @@
 /** The catalogue of errors callers see. `docs/errors.md` is compared with it by a test. */
 export const ERRORS = {
   invalid_request: { status: 400, title: 'The request is not valid', retryable: false },
+  invalid_edited_args: { status: 400, title: 'The edited arguments are not what the tool takes', retryable: false },
+  ambiguous_input: { status: 400, title: 'The input could answer several questions', retryable: false },
+  answer_required: { status: 400, title: 'A question is left without an answer', retryable: false },
+  wait_id_required: { status: 400, title: 'The answer does not say what it answers', retryable: false },
   unauthenticated: { status: 401, title: 'Credentials are missing or not valid', retryable: false },
   forbidden: { status: 403, title: 'The credentials do not allow this', retryable: false },
   not_found: { status: 404, title: 'There is no such thing, or it is not yours', retryable: false },

@@ -1,4 +1,4 @@
-export { INPUT_MODES, DEFAULT_POLICY, SESSION_STRATEGIES } from './agent.js';
+export { INPUT_MODES, DEFAULT_CONFIRMATION_SECONDS, DEFAULT_POLICY, SESSION_STRATEGIES } from './agent.js';
 export type {
   InputMode,
   BackendChoice,
@@ -7,8 +7,19 @@ export type {
   AgentPolicy,
   Budgets,
   SessionStrategy,
+  ConfirmationSeconds,
   AgentDeclaration,
 } from './agent.js';
+export { decideAnswer, DENIAL, namesNothing, toTaskAnswer } from './answer.js';
+export type {
+  AnswerRequest,
+  ArgumentsCheck,
+  DecisionRequest,
+  ItemAnswer,
+  PendingItem,
+  ResultRequest,
+  TaskAnswer,
+} from './answer.js';
 export { canonicalJson } from './canonical-json.js';
 export {
   ENVELOPE_VERSION,
@@ -55,7 +66,7 @@ export type { Branded, TaskKey, TaskId, EventId, ArtifactId } from './ids.js';
 export { LeaseKeeper } from './ports/lease-keeper.js';
 export type { HeldRun, CancelledRun } from './ports/lease-keeper.js';
 export { foldEvents } from './patch.js';
-export type { TaskPatch, StepPatch, ConfirmationPatch } from './patch.js';
+export type { TaskPatch, StepPatch, ConfirmationPatch, ConfirmationClose } from './patch.js';
 export { AgentStore } from './ports/agent-store.js';
 export type { StoredAgent, AgentRecord, AgentEdit, AgentFileEntry, BackendVersion } from './ports/agent-store.js';
 export { BlobStore, CorruptBlobError } from './ports/blob-store.js';
@@ -88,7 +99,17 @@ export type { LogFields } from './ports/logger.js';
 export { RunConsumer, RunQueue } from './ports/run-queue.js';
 export type { ConsumeOptions } from './ports/run-queue.js';
 export { RunStore } from './ports/run-store.js';
-export type { RunJob, ClaimRequest, AskedCall, Claim, RunPolicy, LostRun, DueJob, DueTask } from './ports/run-store.js';
+export type {
+  RunJob,
+  ClaimRequest,
+  AskedCall,
+  Claim,
+  RunPolicy,
+  LostRun,
+  DueJob,
+  DueTask,
+  ExpiredWait,
+} from './ports/run-store.js';
 export { SecretStore } from './ports/secret-store.js';
 export { SessionStore } from './ports/session-store.js';
 export type { OvertakenTask, SessionTurns } from './ports/session-store.js';
@@ -101,6 +122,7 @@ export type {
   SubmissionKeys,
   AuditEntry,
   TaskSnapshot,
+  RecordedDecision,
   TaskFilter,
   Page,
   PageRequest,

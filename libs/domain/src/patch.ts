@@ -47,9 +47,20 @@ export interface StepPatch {
 /** What becomes of what the task waits for. */
 export interface ConfirmationPatch {
   /** Asked in this batch, by `<wait_id>/<tool_call_id>`, as they stand after it. */
-  readonly opened: Map<string, ConfirmationProjection>;
+  readonly opened: Map<string, AskedConfirmation>;
   /** What becomes of those asked before it and still pending. */
-  close?: { readonly state: 'decided' | 'closed'; readonly decidedBy: string | null };
+  close?: ConfirmationClose;
+}
+
+/** A confirmation before it has its place in time. */
+export type AskedConfirmation = Omit<ConfirmationProjection, 'decidedAtMs'>;
+
+/** What becomes of pending confirmations. */
+export interface ConfirmationClose {
+  readonly state: 'decided' | 'closed';
+  readonly decidedBy: string | null;
+  /** Each with the `tool_call_id` it is about. */
+  readonly decisions: readonly Readonly<Record<string, unknown>>[];
 }
 
 const CONTROL: ReadonlySet<string> = new Set(['task.stalled', 'task.cancel_requested', 'task.recovered']);
@@ -95,15 +106,15 @@ const FOLDS: Folds = {
     patch.waitUntil = expires_at;
     patch.waitingOn = null;
     for (const item of confirmations) {
-      const asked = { ...item, waitId: wait_id, state: 'pending', decidedBy: null } as const;
+      const asked = { ...item, waitId: wait_id, state: 'pending', decidedBy: null, decision: null } as const;
       patch.confirmations.opened.set(`${wait_id}/${item.tool_call_id}`, asked);
     }
   },
-  'task.resumed': (patch, { decided_by }) => {
+  'task.resumed': (patch, { decided_by, decisions }) => {
     patch.state = 'running';
     patch.waitId = null;
     patch.waitUntil = null;
-    closeConfirmations(patch, { state: 'decided', decidedBy: decided_by });
+    closeConfirmations(patch, { state: 'decided', decidedBy: decided_by, decisions });
   },
   'task.stalled': (patch, { waiting_on }) => {
     patch.stalled = true;
@@ -117,7 +128,7 @@ const FOLDS: Folds = {
   },
   'task.cancelled': (patch) => {
     end(patch, 'cancelled');
-    closeConfirmations(patch, { state: 'closed', decidedBy: null });
+    closeConfirmations(patch, CLOSED);
     closeOpenSteps(patch, 'cancelled', null);
   },
   'task.succeeded': (patch, { result, usage }) => {
@@ -128,7 +139,7 @@ const FOLDS: Folds = {
   'task.failed': (patch, { error, usage }) => {
     end(patch, 'failed');
     patch.error = error;
-    closeConfirmations(patch, { state: 'closed', decidedBy: null });
+    closeConfirmations(patch, CLOSED);
     if (usage) patch.usage = usage;
     closeOpenSteps(patch, 'failed', error);
   },
@@ -167,10 +178,19 @@ function end(patch: TaskPatch, state: TaskState): void {
   patch.waitUntil = null;
 }
 
-function closeConfirmations({ confirmations }: TaskPatch, close: NonNullable<ConfirmationPatch['close']>): void {
+const CLOSED: ConfirmationClose = { state: 'closed', decidedBy: null, decisions: [] };
+
+/** The confirmation as it is once it was decided about, or its task has ended. */
+export function closeConfirmation<Item extends AskedConfirmation>(item: Item, close: ConfirmationClose): Item {
+  const { state, decidedBy, decisions } = close;
+  const decision = decisions.find(({ tool_call_id }) => tool_call_id === item.tool_call_id) ?? null;
+  return { ...item, state, decidedBy, decision };
+}
+
+function closeConfirmations({ confirmations }: TaskPatch, close: ConfirmationClose): void {
   confirmations.close ??= close;
   for (const [key, item] of confirmations.opened) {
-    if (item.state === 'pending') confirmations.opened.set(key, { ...item, ...close });
+    if (item.state === 'pending') confirmations.opened.set(key, closeConfirmation(item, close));
   }
 }
 

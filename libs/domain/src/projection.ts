@@ -1,5 +1,5 @@
 import type { ArtifactBody, ConfirmationBody, Detail, ErrorBody, ResultBody, UsageBody } from './event-table.js';
-import type { StepPatch, TaskPatch } from './patch.js';
+import { closeConfirmation, type StepPatch, type TaskPatch } from './patch.js';
 import type { StepState, TaskState } from './state.js';
 
 /** What the log says of a task: every projected column, rebuilt from events alone. Times in ms since the epoch. */
@@ -47,6 +47,10 @@ export interface ConfirmationProjection extends ConfirmationBody {
   readonly waitId: string;
   readonly state: 'pending' | 'decided' | 'closed';
   readonly decidedBy: string | null;
+  /** What was decided, as `task.resumed` says it. */
+  readonly decision: Readonly<Record<string, unknown>> | null;
+  /** When it was decided or closed, in ms since the epoch. */
+  readonly decidedAtMs: number | null;
 }
 
 /** A task with everything that hangs on it; maps keep the order of first appearance. */
@@ -97,7 +101,7 @@ export function applyPatch(
     task: patchTask(base.task, patch, at),
     steps: patchSteps(base.steps, patch, at.atMs),
     artifacts: patchArtifacts(base.artifacts, patch.artifacts),
-    confirmations: patchConfirmations(base.confirmations, patch),
+    confirmations: patchConfirmations(base.confirmations, patch, at.atMs),
   };
 }
 
@@ -212,12 +216,15 @@ function patchArtifacts(
 function patchConfirmations(
   confirmations: ReadonlyMap<string, ConfirmationProjection>,
   { confirmations: { opened, close } }: TaskPatch,
+  atMs: number,
 ): ReadonlyMap<string, ConfirmationProjection> {
   if (opened.size === 0 && !close) return confirmations;
   const after = new Map(confirmations);
   if (close) {
-    for (const [key, item] of confirmations) if (item.state === 'pending') after.set(key, { ...item, ...close });
+    for (const [key, item] of confirmations) {
+      if (item.state === 'pending') after.set(key, { ...closeConfirmation(item, close), decidedAtMs: atMs });
+    }
   }
-  for (const [key, item] of opened) after.set(key, item);
+  for (const [key, item] of opened) after.set(key, { ...item, decidedAtMs: item.state === 'pending' ? null : atMs });
   return after;
 }

@@ -121,7 +121,16 @@ export function chooseBackend({ backends }: Route, point: number): BackendChoice
 
 /** What a run on this backend needs to know, frozen at submission. */
 export function backendOf({ agent, route }: Routed, choice: BackendChoice): Omit<BackendVersion, 'id'> {
-  const { onLost, maxRuns, retries, graceSeconds, stallSeconds, budgets, tools: toolPolicy } = agent.policy;
+  const {
+    onLost,
+    maxRuns,
+    retries,
+    graceSeconds,
+    stallSeconds,
+    confirmationSeconds,
+    budgets,
+    tools: toolPolicy,
+  } = agent.policy;
   return {
     agentId: agent.id,
     runner: choice.runner,
@@ -133,6 +142,7 @@ export function backendOf({ agent, route }: Routed, choice: BackendChoice): Omit
       retries,
       graceSeconds,
       stallSeconds,
+      confirmationSeconds,
       budgets,
       tools: toolsOn(agent.tools, route.tools),
       ...(toolPolicy ? { toolPolicy } : {}),

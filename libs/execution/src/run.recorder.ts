@@ -157,7 +157,7 @@ export class RunRecorder {
 
   /** Stops the run until somebody answers, unless a cancel was asked. @throws ProtocolError when it is not said for what. */
   async pause(confirmations: readonly OpenConfirmation[], nowMs: number): Promise<WriteOutcome> {
-    return this.goOn({ events: draftPause(confirmations, nowMs) });
+    return this.goOn({ events: draftPause(confirmations, { nowMs, seconds: this.claim.policy.confirmationSeconds }) });
   }
 
   fail(error: ErrorBody, details: { readonly phase?: string; readonly usage?: UsageBody } = {}): Promise<WriteOutcome> {

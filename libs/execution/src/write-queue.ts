@@ -41,6 +41,8 @@ export interface Write {
   readonly dispatch?: Dispatch;
   /** With the last write of a run, when its task belongs to a session. */
   readonly session?: SessionEnd;
+  /** JSON text; with a control guard only. */
+  readonly answer?: string;
   /** With a control guard only: those are never joined. */
   readonly audit?: AuditEntry;
   /** With a run's guard: not stored when a cancel was asked. Never joined, so that nothing else shares its fate. */
@@ -130,6 +132,7 @@ function merge(writes: readonly Write[]): Work {
     ...(checkpoint === undefined ? {} : { checkpoint }),
     ...(last.dispatch ? { dispatch: last.dispatch } : {}),
     ...(last.session ? { session: last.session } : {}),
+    ...(first.answer === undefined ? {} : { answer: first.answer }),
     ...(first.audit ? { audit: first.audit } : {}),
   };
   return { taskId: first.taskId, append, writes };

@@ -27,6 +27,8 @@ export type ScriptStep = { readonly run?: number } & (
   /** Calls a tool, with the events around it. */
   | { readonly tool: { readonly name: string; readonly args: unknown; readonly id: string } }
   | { readonly pause: Extract<RunnerItem, { kind: 'pause' }>['confirmations'] }
+  /** Makes the call a pause was about as it was decided, with the events around it; a denied one is not made. */
+  | { readonly decided: { readonly name: string; readonly args: object; readonly id: string } }
   /** Ends with what the run was told under these names as the data of its result. */
   | { readonly tell: readonly (keyof RunContext)[] }
   | { readonly result: string | ResultBody; readonly message_id?: string }

@@ -114,6 +114,17 @@ const PLAYS = {
     yield { kind: 'checkpoint', data: { next } } as RunnerItem;
     yield { kind: 'pause', confirmations: pause } as RunnerItem;
   },
+  *decided({ decided: { name, args, id } }: Step<'decided'>, { context }: Stage) {
+    const decision = context.answer?.decisions.find(({ tool_call_id }) => tool_call_id === id);
+    const call = { tool_call_id: id, tool_name: name };
+    if (decision?.approved) {
+      yield toolEvent('tool.invoked', { ...call, arguments: decision.edited_args ?? args });
+      yield toolEvent('tool.completed', { ...call, output: 'made' });
+    } else {
+      const message = decision?.reason ?? 'Nobody has decided.';
+      yield toolEvent('tool.failed', { ...call, error: { code: 'denied', message } });
+    }
+  },
   *tell({ tell }: Step<'tell'>, { context }: Stage) {
     const data = Object.fromEntries(tell.map((name) => [name, context[name]]));
     yield { kind: 'result', result: { text: 'told', data, metadata: { model: 'scripted' } } } as RunnerItem;

@@ -1,7 +1,17 @@
-import { DETAILS, INPUT_MODES, SESSION_STRATEGIES, TOOL_VERDICTS, type ToolPolicy } from '#lib/domain';
+import {
+  type ConfirmationSeconds,
+  DEFAULT_CONFIRMATION_SECONDS,
+  DETAILS,
+  INPUT_MODES,
+  SESSION_STRATEGIES,
+  TOOL_VERDICTS,
+  type ToolPolicy,
+} from '#lib/domain';
 
 /** Longest wait between two attempts, and longest grace, in seconds: a day. */
 const DAY = 86_400;
+
+const CONFIRMATION_KINDS = Object.keys(DEFAULT_CONFIRMATION_SECONDS);
 
 const name = { type: 'string', minLength: 1, maxLength: 200 } as const;
 const seconds = (min: number, max: number): object => ({ type: 'integer', minimum: min, maximum: max });
@@ -23,6 +33,14 @@ const POLICY = object({
   deadline_seconds: seconds(1, 2_592_000),
   grace_seconds: seconds(1, DAY),
   stall_seconds: seconds(10, 30 * DAY),
+  // A number for all kinds, or one for each.
+  confirmation_seconds: {
+    type: ['integer', 'object'],
+    minimum: 1,
+    maximum: 30 * DAY,
+    properties: Object.fromEntries(CONFIRMATION_KINDS.map((kind) => [kind, seconds(1, 30 * DAY)])),
+    additionalProperties: false,
+  },
   budgets: object({
     model_calls: { type: 'integer', minimum: 1 },
     tool_calls: { type: 'integer', minimum: 1 },
@@ -128,6 +146,7 @@ export interface PolicySource {
   readonly deadline_seconds?: number;
   readonly grace_seconds?: number;
   readonly stall_seconds?: number;
+  readonly confirmation_seconds?: number | Partial<ConfirmationSeconds>;
   readonly budgets?: {
     readonly model_calls?: number;
     readonly tool_calls?: number;

@@ -56,7 +56,26 @@ describe('the agents file', () => {
     ]);
   });
 
+  it('takes one time to answer for all kinds, or one for each', () => {
+    const seconds = (policy: string): unknown =>
+      parseAgentsFile(one(`${ROUTES}, policy: { ${policy} }`), RUNNERS).map(decodeAgent)[0]?.policy.confirmationSeconds;
+    const all = (value: number): object => ({
+      tool_confirmation: value,
+      question: value,
+      client_tool: value,
+      authorization: value,
+    });
+    expect(seconds('')).toEqual(all(86_400));
+    expect(seconds('confirmation_seconds: 60')).toEqual(all(60));
+    expect(seconds('confirmation_seconds: { question: 5 }')).toEqual({ ...all(86_400), question: 5 });
+  });
+
   it.each([
+    [one(`${ROUTES}, policy: { confirmation_seconds: 0 }`), '/agents/0/policy/confirmation_seconds must be >= 1'],
+    [
+      one(`${ROUTES}, policy: { confirmation_seconds: { riddle: 5 } }`),
+      '/agents/0/policy/confirmation_seconds/riddle is not a known field',
+    ],
     ['', 'the file must be object'],
     ['agents: 1', '/agents must be array'],
     ['agents: []\nextra: 1', '/extra is not a known field'],

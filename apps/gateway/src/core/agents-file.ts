@@ -3,6 +3,7 @@ import {
   type AgentPolicy,
   type BackendChoice,
   clashesOf,
+  type ConfirmationSeconds,
   DEFAULT_POLICY,
   pointerTo,
   type Route,
@@ -151,6 +152,7 @@ function decodePolicy(source: PolicySource): AgentPolicy {
     deadlineSeconds: source.deadline_seconds ?? usual.deadlineSeconds,
     graceSeconds: source.grace_seconds ?? usual.graceSeconds,
     stallSeconds: source.stall_seconds ?? usual.stallSeconds,
+    confirmationSeconds: decodeConfirmationSeconds(source.confirmation_seconds),
     budgets: Object.fromEntries(
       Object.entries({
         modelCalls: budgets.model_calls,
@@ -161,4 +163,10 @@ function decodePolicy(source: PolicySource): AgentPolicy {
     ),
     ...(source.tools ? { tools: source.tools } : {}),
   };
+}
+
+function decodeConfirmationSeconds(source: PolicySource['confirmation_seconds'] = {}): ConfirmationSeconds {
+  const usual = DEFAULT_POLICY.confirmationSeconds;
+  if (typeof source !== 'number') return { ...usual, ...source };
+  return { tool_confirmation: source, question: source, client_tool: source, authorization: source };
 }

@@ -24,8 +24,8 @@ export interface AgentCapabilities {
   readonly cancel: boolean;
 }
 
-/** What callers of this version can make use of. Tasks cannot be answered yet, so no agent can pause; parts of input are text or data. */
-const SERVED = { pause: false, inputModes: ['text', 'data'] as readonly InputMode[] };
+/** What callers of this version can make use of: parts of input are text or data. */
+const SERVED_MODES: readonly InputMode[] = ['text', 'data'];
 
 /** Events the platform writes for every task. */
 const PLATFORM_EVENTS: readonly EventType[] = [
@@ -42,6 +42,9 @@ const PLATFORM_EVENTS: readonly EventType[] = [
   'message.completed',
   'heartbeat',
 ];
+
+/** Those it writes for tasks that can wait for an answer. */
+const PAUSE_EVENTS: readonly EventType[] = ['agent.request_confirmation', 'task.waiting_for_input', 'task.resumed'];
 
 /** An agent as a caller sees it. */
 export interface AgentView {
@@ -80,15 +83,18 @@ export class AgentsService {
     const kinds = new Set(routes.flatMap(({ backends }) => backends.map(({ runner }) => runner)));
     const traits = [...kinds].map((kind) => this.directory.capabilitiesOf(kind)).filter((found) => found !== undefined);
     const isKnown = kinds.size > 0 && traits.length === kinds.size;
-    const events = new Set<string>([...PLATFORM_EVENTS, ...traits.flatMap((runner) => runner.events)]);
+    const events = new Set<string>([
+      ...PLATFORM_EVENTS,
+      ...traits.flatMap((runner) => [...runner.events, ...(runner.pause ? PAUSE_EVENTS : [])]),
+    ]);
     return {
       agentId: agent.id,
       types: agent.types,
-      inputModes: INPUT_MODES.filter((mode) => agent.inputModes.includes(mode) && SERVED.inputModes.includes(mode)),
+      inputModes: INPUT_MODES.filter((mode) => agent.inputModes.includes(mode) && SERVED_MODES.includes(mode)),
       tools: agent.tools.filter((tool) => routes.some((route) => route.tools?.includes(tool) ?? true)),
       events: Object.keys(EVENTS).filter((type) => events.has(type)),
       // A promise has to hold whichever backend a task gets.
-      pause: SERVED.pause && isKnown && traits.every((runner) => runner.pause),
+      pause: isKnown && traits.every((runner) => runner.pause),
       resume: isKnown && traits.every((runner) => runner.resume),
       cancel: isKnown && traits.every((runner) => runner.cancel),
     };

@@ -18,6 +18,7 @@ import { AgentDirectory } from './agent.directory.js';
 import { AgentEditsService } from './agent-edits.service.js';
 import type { RunnerKind } from './agents-file.js';
 import { AgentsService } from './agents.service.js';
+import { AnswersService } from './answers.service.js';
 import { ApiKeyAuthenticator, type KeyFormat } from './api-key.authenticator.js';
 import { ArtifactsService, type Links } from './artifacts.service.js';
 import { Authenticator } from './authenticator.js';
@@ -151,6 +152,12 @@ function taskServices(ports: CorePorts): readonly NamedProvider[] {
       provide: SyncService,
       useFactory: (tasks: TasksService) => new SyncService(tasks, ports.syncWaitMs),
       inject: [TasksService],
+    },
+    {
+      provide: AnswersService,
+      useFactory: (tasks: TasksService, writer: EventWriter, enqueuer: RunEnqueuer) =>
+        new AnswersService(tasks, ports.tasks, writer, enqueuer),
+      inject: [TasksService, EventWriter, RunEnqueuer],
     },
     {
       provide: StreamsService,

@@ -7,11 +7,16 @@ import type { DomainError, Fault } from '#lib/domain';
 export type Dto<T extends object> = new () => T;
 
 const NESTED = Symbol('nested');
+const NESTED_LIST = Symbol('nested list');
 const OPEN = Symbol('open');
+
+/** Items of one list of objects: checking each costs far more than reading it. */
+const MAX_ITEMS = 1_000;
 
 interface Shape {
   readonly fields: ReadonlySet<string>;
   readonly nested: ReadonlyMap<string, Dto<object>>;
+  readonly lists: ReadonlyMap<string, Dto<object>>;
   readonly isOpen: boolean;
 }
 
@@ -25,6 +30,14 @@ export function Nested(dto: Dto<object>): PropertyDecorator {
   return (target, property) => {
     Allow()(target, property);
     Reflect.defineMetadata(NESTED, dto, target, property);
+  };
+}
+
+/** A field that is an array of such objects. */
+export function NestedList(dto: Dto<object>): PropertyDecorator {
+  return (target, property) => {
+    Allow()(target, property);
+    Reflect.defineMetadata(NESTED_LIST, dto, target, property);
   };
 }
 
@@ -63,11 +76,24 @@ function checkObject(dto: Dto<object>, value: unknown, path: string): Fault[] {
     message: 'is not a field of this request',
   }));
   faults.push(...checkFields(dto, source, (field) => join(path, field)));
+  const given = (field: string): unknown => (Object.hasOwn(source, field) ? (source[field] ?? undefined) : undefined);
   for (const [field, inner] of shape.nested) {
-    const nested = Object.hasOwn(source, field) ? source[field] : undefined;
-    if (nested !== undefined && nested !== null) faults.push(...checkObject(inner, nested, join(path, field)));
+    const nested = given(field);
+    if (nested !== undefined) faults.push(...checkObject(inner, nested, join(path, field)));
+  }
+  for (const [field, inner] of shape.lists) {
+    const list = given(field);
+    if (list !== undefined) faults.push(...checkList(inner, list, join(path, field)));
   }
   return faults;
+}
+
+function checkList(dto: Dto<object>, value: unknown, path: string): Fault[] {
+  if (!Array.isArray(value)) return [{ path, code: 'is_array', message: 'must be an array' }];
+  if (value.length > MAX_ITEMS) {
+    return [{ path, code: 'array_max_size', message: `must have at most ${MAX_ITEMS} items` }];
+  }
+  return value.flatMap((item, index) => checkObject(dto, item, `${path}/${index}`));
 }
 
 /** Faults of the fields the class names. */
@@ -101,11 +127,15 @@ function shapeOf(dto: Dto<object>): Shape {
   if (known !== undefined) return known;
   const rules = getMetadataStorage().getTargetValidationMetadatas(dto, '', false, false);
   const fields = new Set(rules.map((rule) => rule.propertyName));
-  const nested = [...fields].flatMap((field) => {
-    const inner = Reflect.getMetadata(NESTED, dto.prototype as object, field) as Dto<object> | undefined;
-    return inner === undefined ? [] : [[field, inner] as const];
-  });
-  const shape = { fields, nested: new Map(nested), isOpen: Reflect.hasMetadata(OPEN, dto) };
+  const marked = (mark: symbol): Shape['nested'] =>
+    new Map(
+      [...fields].flatMap((field) => {
+        const inner = Reflect.getMetadata(mark, dto.prototype as object, field) as Dto<object> | undefined;
+        return inner === undefined ? [] : [[field, inner] as const];
+      }),
+    );
+  const isOpen = Reflect.hasMetadata(OPEN, dto);
+  const shape = { fields, nested: marked(NESTED), lists: marked(NESTED_LIST), isOpen };
   shapes.set(dto, shape);
   return shape;
 }

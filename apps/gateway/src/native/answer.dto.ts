@@ -2,7 +2,14 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { DETAILS, EVENTS, INPUT_MODES, STEP_STATES, TASK_STATES } from '#lib/domain';
 import type { Detail, InputMode, ResultBody, StepState, TaskState, TaskStatus, UsageBody } from '#lib/domain';
 
-const STATUSES: readonly TaskStatus[] = ['pending', 'running', 'awaiting_confirm', 'success', 'error', 'cancelled'];
+export const STATUSES: readonly TaskStatus[] = [
+  'pending',
+  'running',
+  'awaiting_confirm',
+  'success',
+  'error',
+  'cancelled',
+];
 const TIME = { type: 'string', format: 'date-time' } as const;
 const TIME_OR_NULL = { ...TIME, nullable: true } as const;
 const TEXT_OR_NULL = { type: 'string', nullable: true } as const;

@@ -5,6 +5,7 @@ import { ArtifactsController } from './artifacts.controller.js';
 import { CancelController } from './cancel.controller.js';
 import { EventsController } from './events.controller.js';
 import { PlannedController } from './planned.controller.js';
+import { ResumeController } from './resume.controller.js';
 import { SubmitController } from './submit.controller.js';
 import { TasksController } from './tasks.controller.js';
 import { UploadsController } from './uploads.controller.js';
@@ -15,6 +16,7 @@ import { UploadsController } from './uploads.controller.js';
     SubmitController,
     TasksController,
     CancelController,
+    ResumeController,
     EventsController,
     ArtifactsController,
     UploadsController,

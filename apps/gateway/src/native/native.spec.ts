@@ -9,6 +9,8 @@ import type { BlobRange, Scope, TaskFilter, TaskId, TaskKey, TaskSnapshot } from
 import { AgentEditsService } from '../core/agent-edits.service.js';
 import { AgentsService } from '../core/agents.service.js';
 import type { AgentView } from '../core/agents.service.js';
+import { AnswersService } from '../core/answers.service.js';
+import type { ResumeRequest } from '../core/answers.service.js';
 import { ArtifactsService } from '../core/artifacts.service.js';
 import type { ContentRequest } from '../core/artifacts.service.js';
 import { Authenticator } from '../core/authenticator.js';
@@ -155,6 +157,16 @@ const cancellations: Fake<CancellationsService> = {
 let outcome: TaskSnapshot | undefined;
 const sync: Fake<SyncService> = { outcome: async () => outcome };
 
+const LAST = { wait_id: 'w', decided_by: 'bob', decided_at: '1970-01-01T00:00:00.000Z', decisions: [] };
+
+const answers: Fake<AnswersService> = {
+  resume: async (_caller, id, resume: ResumeRequest) => {
+    seen.push(resume);
+    if (id === 't-1') return { taskId: TASK.taskId, state: 'running', runNo: 2 };
+    throw new DomainError('not_waiting', 'The task is not waiting for an answer.', { extensions: { decision: LAST } });
+  },
+};
+
 async function* frames(...texts: string[]): AsyncGenerator<string> {
   yield* texts;
 }
@@ -264,6 +276,7 @@ const ports = [
   { provide: SyncService, useValue: sync },
   { provide: TasksService, useValue: tasks },
   { provide: CancellationsService, useValue: cancellations },
+  { provide: AnswersService, useValue: answers },
   { provide: StreamsService, useValue: logs },
   { provide: ArtifactsService, useValue: artifacts },
   { provide: UploadsService, useValue: uploads },
@@ -565,6 +578,72 @@ describe('cancelling', () => {
   });
 });
 
+describe('answering', () => {
+  it('hands the answer on as it was sent, and says what follows', async () => {
+    const edited = '{"toString":{"constructor":1},"2":"b","hasOwnProperty":null}';
+    const body = `{"wait_id":"w-1","input":"why not","decisions":[{"tool_call_id":"c1","approved":true,"edited_args":${edited}},
+      {"tool_call_id":"c2","approved":"true","reason":null}],"results":[{"tool_call_id":"t1","output":{"valueOf":[]}}]}`;
+    const answer = await post('/v1/tasks/t-1/resume', body).set('X-Request-Id', 'r');
+    expect([answer.status, answer.body]).toEqual([
+      202,
+      { task_id: 't-1', status: 'running', state: 'running', run_no: 2, links: LINKS },
+    ]);
+    const { wait_id: waitId, ...told } = JSON.parse(body) as { wait_id: string };
+    expect(seen).toEqual([{ waitId, answer: told, requestId: 'r' }]);
+    const [{ answer: seenAnswer }] = seen as [ResumeRequest];
+    expect(JSON.stringify(seenAnswer.decisions[0]!.edited_args)).toBe(JSON.stringify(JSON.parse(edited)));
+  });
+
+  it('takes null for what is left out, and an answer that says nothing', async () => {
+    for (const body of ['{}', '{"wait_id":null,"input":null,"decisions":null,"results":null}']) {
+      expect((await post('/v1/tasks/t-1/resume', body).set('X-Request-Id', 'r')).status).toBe(202);
+    }
+    const nothing = { decisions: [], results: [], input: undefined };
+    expect(seen).toEqual(Array(2).fill({ waitId: undefined, answer: nothing, requestId: 'r' }));
+  });
+
+  it('that comes too late is told what was decided', async () => {
+    const answer = await post('/v1/tasks/t-9/resume', '{"input":"yes"}');
+    expect([answer.status, answer.body]).toEqual([
+      409,
+      {
+        type: 'urn:switchyard:error:not_waiting',
+        title: 'The task is not waiting for input',
+        status: 409,
+        code: 'not_waiting',
+        detail: 'The task is not waiting for an answer.',
+        instance: '/v1/tasks/t-9/resume',
+        decision: LAST,
+      },
+    ]);
+  });
+
+  it.each([
+    ['{"approved":true}', '/approved'],
+    ['{"decisions":{}}', '/decisions'],
+    ['{"decisions":["c1"]}', '/decisions/0'],
+    ['{"decisions":[{"approved":true}]}', '/decisions/0/tool_call_id'],
+    ['{"decisions":[{"tool_call_id":"c1","args":{}}]}', '/decisions/0/args'],
+    ['{"decisions":[{"tool_call_id":"c1","reason":7}]}', '/decisions/0/reason'],
+    ['{"decisions":[{"tool_call_id":"c1","edited_args":{"__proto__":{}}}]}', '/decisions/0/edited_args/__proto__'],
+    ['{"decisions":[{"tool_call_id":"c1","edited_args":{"a":12345678901234567890}}]}', '/decisions/0/edited_args/a'],
+    ['{"results":[{"tool_call_id":"c1","output":{"a":1,"a":2}}]}', '/results/0/output/a'],
+    ['{"results":[{"tool_call_id":"c1","error":{}}]}', '/results/0/error'],
+    ['{"input":["yes"]}', '/input'],
+    ['{"wait_id":"a\\u0000b"}', '/wait_id'],
+  ])('refuses %s where it is wrong', async (body, path) => {
+    const answer = await post('/v1/tasks/t-1/resume', body);
+    const [fault] = answer.body.errors as { path: string }[];
+    expect([answer.status, answer.body.code, fault!.path, seen]).toEqual([400, 'invalid_request', path, []]);
+  });
+
+  it('refuses more decisions than any pause asks for', async () => {
+    const answer = await post('/v1/tasks/t-1/resume', `{"decisions":[${Array(1_001).fill('{}').join(',')}]}`);
+    const { errors } = answer.body as { errors: object[] };
+    expect([answer.status, errors]).toEqual([400, [expect.objectContaining({ code: 'array_max_size' })]]);
+  });
+});
+
 describe('events', () => {
   it('are a stream unless JSON is asked for', async () => {
     const answer = await get('/v1/tasks/t-1/events?from_seq=3&detail=status&types=task.started,%20task.failed').set(
@@ -825,8 +904,8 @@ describe('the description of the contract', () => {
   });
 
   it('holds every route that is planned to 422, after the scopes', async () => {
-    const planned = (await operations()).filter(({ path }) => /resume|keys|audit|tools|webhooks/.test(path));
-    expect(planned).toHaveLength(12);
+    const planned = (await operations()).filter(({ path }) => /keys|audit|tools|webhooks/.test(path));
+    expect(planned).toHaveLength(11);
     for (const { method, path } of planned) {
       const call = (key: string): request.Test =>
         request(app.getHttpServer())

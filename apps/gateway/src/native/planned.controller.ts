@@ -13,13 +13,6 @@ function Planned(): MethodDecorator {
 @Controller('v1')
 export class PlannedController {
   @Planned()
-  @Scopes('tasks:decide')
-  @Post('tasks/:id/resume')
-  resume(): never {
-    throw notAvailable('', 'Resuming a task');
-  }
-
-  @Planned()
   @Scopes('keys:read')
   @Get('keys')
   listKeys(): never {

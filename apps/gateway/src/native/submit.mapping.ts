@@ -5,7 +5,7 @@ import type { RawJson } from '../core/raw-json.js';
 import type { Submitted, SubmitRequest } from '../core/submissions.service.js';
 import { invalid } from '../http/dto.js';
 import type { JsonDocument } from '../http/json-document.js';
-import type { SubmitAnswer, SyncAnswer } from './answer.dto.js';
+import type { LinksAnswer, SubmitAnswer, SyncAnswer } from './answer.dto.js';
 import type { SubmitBody } from './submit.dto.js';
 import { encodeTask } from './tasks.mapping.js';
 
@@ -43,18 +43,11 @@ export function decodeSubmit(
 }
 
 export function encodeSubmitted({ taskId, state, warnings }: Submitted): SubmitAnswer {
-  const self = taskPath(taskId);
   return {
     task_id: taskId,
     status: statusOf(state),
     state,
-    links: {
-      self,
-      events: `${self}/events`,
-      wait: `${self}/wait`,
-      cancel: `${self}/cancel`,
-      artifacts: `${self}/artifacts`,
-    },
+    links: linksOf(taskId),
     ...(warnings.length > 0 ? { warnings } : {}),
   };
 }
@@ -67,6 +60,17 @@ export function encodeSettled(task: TaskSnapshot, { warnings }: Submitted): Sync
 /** True when the caller wants the outcome in the answer, as far as it comes in time. */
 export function isSync({ mode }: SubmitBody, headers: IncomingHttpHeaders): boolean {
   return mode === 'sync' || headers['x-api-mode'] === 'sync';
+}
+
+export function linksOf(taskId: string): LinksAnswer {
+  const self = taskPath(taskId);
+  return {
+    self,
+    events: `${self}/events`,
+    wait: `${self}/wait`,
+    cancel: `${self}/cancel`,
+    artifacts: `${self}/artifacts`,
+  };
 }
 
 /** Ids of tasks hold nothing that a path would have to escape. */

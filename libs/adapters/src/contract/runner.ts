@@ -1,4 +1,13 @@
-import type { Budgets, ConfirmationBody, Detail, EventBody, ResultBody, TaskKey, UsageBody } from '#lib/domain';
+import type {
+  Budgets,
+  ConfirmationBody,
+  Detail,
+  EventBody,
+  ResultBody,
+  TaskAnswer,
+  TaskKey,
+  UsageBody,
+} from '#lib/domain';
 
 /** Events an adapter may emit: progress only. Task, artifact and confirmation events are written by the platform. */
 export type RunnerEventType = Exclude<
@@ -32,17 +41,11 @@ export type RunnerItem =
   /** The run stops until somebody answers. A checkpoint must have come before it. */
   | { readonly kind: 'pause'; readonly confirmations: readonly Omit<ConfirmationBody, 'digest' | 'expires_at'>[] };
 
-/** The answer that a resumed run continues from. */
-export interface RunnerAnswer {
-  readonly decisions: readonly {
-    readonly tool_call_id: string;
-    readonly approved: boolean;
-    readonly reason?: string;
-    readonly edited_args?: Readonly<Record<string, unknown>>;
-  }[];
-  readonly input?: string;
-  readonly results: readonly { readonly tool_call_id: string; readonly output?: unknown; readonly error?: string }[];
-}
+/**
+ * The answer that a resumed run continues from. Should that run be lost, the next one gets it again, unless it had stored
+ * a checkpoint: what the answer said must be in there.
+ */
+export type RunnerAnswer = TaskAnswer;
 
 /** A tool as the model sees it. `parameters` is a JSON Schema of an object. */
 export interface ToolDescription {
@@ -84,7 +87,7 @@ export interface RunContext {
   readonly detail: Detail;
   /** Data of the newest checkpoint of an earlier run of this task. */
   readonly checkpoint?: unknown;
-  /** Present when this run follows an answer. */
+  /** Present when this run follows an answer that no checkpoint holds yet. */
   readonly answer?: RunnerAnswer;
   readonly tools: ToolClient;
   /** Tools the caller runs itself: a run asks for a call by pausing with a confirmation of the kind `client_tool`. */

@@ -41,8 +41,10 @@ export interface Append {
   readonly taskKey: TaskKey;
   readonly guard: RunGuard | ControlGuard;
   readonly events: readonly EventDraft[];
-  /** JSON text; replaces the task's checkpoint in the same statement. */
+  /** JSON text; replaces the task's checkpoint in the same statement, and ends the answer: what it said is in there. */
   readonly checkpoint?: string;
+  /** JSON text of a `TaskAnswer`, given to the runs that follow until one of them stores a checkpoint. */
+  readonly answer?: string;
   /** An outbox row for run `runNo` written in the same statement; it closes the run before. `events` may then be empty. */
   readonly dispatch?: Dispatch;
   /** The task belongs to a session. Control appends need not say so. */

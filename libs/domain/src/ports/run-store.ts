@@ -1,4 +1,4 @@
-import type { Budgets } from '../agent.js';
+import type { Budgets, ConfirmationSeconds } from '../agent.js';
 import type { ArtifactBody, Detail } from '../event-table.js';
 import type { StoredEvent } from '../envelope.js';
 import type { StepProjection } from '../projection.js';
@@ -80,6 +80,8 @@ export interface RunPolicy {
   readonly retries: { readonly attempts: number; readonly firstDelaySeconds: number; readonly maxDelaySeconds: number };
   readonly graceSeconds: number;
   readonly stallSeconds: number;
+  /** How long each kind of item waits for its answer; absent in versions that are older than the field: a day. */
+  readonly confirmationSeconds?: ConfirmationSeconds;
   readonly budgets: Budgets;
   readonly tools: readonly string[];
   /** Absent: every tool of the list is allowed. */
@@ -122,6 +124,14 @@ export interface DueTask {
   readonly stalled: boolean;
 }
 
+/** A task that nobody answered in time. */
+export interface ExpiredWait {
+  readonly taskKey: TaskKey;
+  readonly taskId: TaskId;
+  /** The run that stopped to wait. */
+  readonly runNo: number;
+}
+
 /** Runs, their leases and the outbox: the queue only wakes, these rows decide. */
 export abstract class RunStore {
   /** Compare-and-set per job, one statement for all; jobs that lost are missing from the answer. */
@@ -138,4 +148,6 @@ export abstract class RunStore {
   abstract lostRuns(limit: number): Promise<readonly LostRun[]>;
   /** Tasks past their deadline, at most `limit`. */
   abstract overdueTasks(limit: number): Promise<readonly DueTask[]>;
+  /** Tasks that wait for an answer whose time is up, at most `limit`. */
+  abstract expiredWaits(limit: number): Promise<readonly ExpiredWait[]>;
 }

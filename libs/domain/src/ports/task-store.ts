@@ -131,6 +131,15 @@ export interface TaskSnapshot {
   readonly finishedAtMs: number | null;
 }
 
+/** How a task was answered the last time. */
+export interface RecordedDecision {
+  readonly waitId: string;
+  readonly decidedBy: string;
+  readonly decidedAtMs: number;
+  /** One for each item that was pending, in the order they were asked. */
+  readonly decisions: readonly Readonly<Record<string, unknown>>[];
+}
+
 /** Which tasks to list; all that is given must hold. Times in ms since the epoch. */
 export interface TaskFilter {
   readonly states?: readonly TaskState[];
@@ -173,6 +182,8 @@ export abstract class TaskStore {
   abstract snapshot(scope: TaskScope, taskId: TaskId): Promise<TaskSnapshot | undefined>;
   /** Newest first. @throws DomainError `invalid_request` for a cursor that is not ours. */
   abstract list(scope: TaskScope, filter: TaskFilter, page: PageRequest): Promise<Page<TaskSnapshot>>;
+  /** The newest answer to what the task waited for; undefined when there never was one. */
+  abstract lastDecision(taskKey: TaskKey): Promise<RecordedDecision | undefined>;
   /** Oldest first. */
   abstract steps(taskKey: TaskKey, page: PageRequest): Promise<Page<StepProjection>>;
   /** Oldest first. */

@@ -3,6 +3,7 @@ import type { EventWriter } from '../event.writer.js';
 import type { SessionAdvancer } from '../session.advancer.js';
 import { BlobsSweep } from './blobs.sweep.js';
 import { DeadlinesSweep } from './deadlines.sweep.js';
+import { ExpiriesSweep } from './expiries.sweep.js';
 import { LostRunsSweep } from './lost-runs.sweep.js';
 import { OutboxSweep } from './outbox.sweep.js';
 import { SessionsSweep } from './sessions.sweep.js';
@@ -35,6 +36,7 @@ export function createSweeps(ports: SweepsPorts, options: SweepsOptions): readon
     new LostRunsSweep(ports, Math.min(1_000, options.leaseMs / 20), options.canResume),
     new OutboxSweep(ports),
     new DeadlinesSweep(ports),
+    new ExpiriesSweep(ports),
     new BlobsSweep(ports),
     new SessionsSweep(ports.advancer),
     {

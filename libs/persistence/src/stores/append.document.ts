@@ -1,4 +1,12 @@
-import { type Append, type AuditEntry, type EventBody, foldEvents, isTerminal, type TaskPatch } from '#lib/domain';
+import {
+  type Append,
+  type AuditEntry,
+  type ConfirmationClose,
+  type EventBody,
+  foldEvents,
+  isTerminal,
+  type TaskPatch,
+} from '#lib/domain';
 import { newEventId } from '#lib/platform';
 import type { AppendPart } from './append.statement.js';
 import { uuidOf } from './event-id.js';
@@ -45,19 +53,22 @@ const ROWS: Readonly<Record<AppendPart, (folded: FoldedAppend, place: number) =>
       : [],
   artifacts: ({ patch }, place) => patch.artifacts.map((artifact) => ({ place, ...artifact })),
   confirmations: ({ patch }, place) =>
-    [...patch.confirmations.opened.values()].map(({ waitId, decidedBy, ...item }) => ({
+    [...patch.confirmations.opened.values()].map(({ waitId, decidedBy, decision, ...item }, position) => ({
       place,
       ...item,
+      position,
       wait_id: waitId,
       decided_by: decidedBy,
+      decision: text(decision),
       arguments: text(item.arguments),
     })),
   closeConfirmations: ({ patch: { confirmations } }, place) =>
-    confirmations.close ? [{ place, state: confirmations.close.state, decided_by: confirmations.close.decidedBy }] : [],
+    confirmations.close ? [closeRow(confirmations.close, place)] : [],
   checkpoints: ({ append }, place) =>
     append.checkpoint === undefined
       ? []
       : [{ place, run_no: append.guard.kind === 'run' ? append.guard.runNo : 0, data: append.checkpoint }],
+  answers: ({ append: { answer } }, place) => (answer === undefined ? [] : [{ place, answer }]),
   dispatch: ({ append: { dispatch } }, place) =>
     dispatch
       ? [
@@ -80,6 +91,11 @@ const ROWS: Readonly<Record<AppendPart, (folded: FoldedAppend, place: number) =>
     session?.conversation === undefined ? [] : [{ place, data: session.conversation }],
   audit: ({ append: { audit } }, place) => (audit ? [auditRow(audit, place)] : []),
 };
+
+function closeRow({ state, decidedBy, decisions }: ConfirmationClose, place: number): Row {
+  const texts = decisions.map((decision) => ({ tool_call_id: decision['tool_call_id'], decision: text(decision) }));
+  return { place, state, decided_by: decidedBy, decisions: texts };
+}
 
 function auditRow({ keyId, requestId, ...entry }: AuditEntry, place: number): Row {
   return { place, id: uuidOf(newEventId()), ...entry, key_id: keyId, request_id: requestId };

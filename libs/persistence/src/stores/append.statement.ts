@@ -9,6 +9,7 @@ export const APPEND_PARTS = [
   'confirmations',
   'closeConfirmations',
   'checkpoints',
+  'answers',
   'dispatch',
   'undispatch',
   'advance',
@@ -112,24 +113,34 @@ from moved m join json_to_recordset(${p}::json) as p(place int, artifact_id text
 join tasks t on t.task_key = m.task_key`,
 
   confirmations: (p) => `
-insert into confirmations (task_key, wait_id, tool_call_id, kind, tool_name, arguments, prompt, digest, expires_at, state,
-  decided_by)
-select m.task_key, p.wait_id, p.tool_call_id, p.kind, p.tool_name, p.arguments, p.prompt, p.digest, p.expires_at, p.state,
-  p.decided_by
-from moved m join json_to_recordset(${p}::json) as p(place int, wait_id text, tool_call_id text, kind text,
-  tool_name text, arguments text, prompt text, digest text, expires_at timestamptz, state text, decided_by text)
-  on p.place = m.place`,
+insert into confirmations (task_key, wait_id, tool_call_id, position, kind, tool_name, arguments, prompt, digest, expires_at,
+  state, decision, decided_by, decided_at)
+select m.task_key, p.wait_id, p.tool_call_id, p.position, p.kind, p.tool_name, p.arguments, p.prompt, p.digest, p.expires_at,
+  p.state, p.decision, p.decided_by, case when p.state = 'pending' then null else m.at end
+from moved m join json_to_recordset(${p}::json) as p(place int, wait_id text, tool_call_id text, position int, kind text,
+  tool_name text, arguments text, prompt text, digest text, expires_at timestamptz, state text, decision text,
+  decided_by text) on p.place = m.place`,
 
   closeConfirmations: (p) => `
-update confirmations c set state = p.state, decided_by = p.decided_by, decided_at = m.at
-from moved m join json_to_recordset(${p}::json) as p(place int, state text, decided_by text) on p.place = m.place
+update confirmations c set state = p.state, decided_by = p.decided_by, decided_at = m.at, decision = (
+  select d.decision from json_to_recordset(p.decisions) as d(tool_call_id text, decision text)
+  where d.tool_call_id = c.tool_call_id limit 1)
+from moved m join json_to_recordset(${p}::json) as p(place int, state text, decided_by text, decisions json)
+  on p.place = m.place
 where c.task_key = m.task_key and c.state = 'pending'`,
 
   checkpoints: (p) => `
 insert into checkpoints (task_key, run_no, data, updated_at)
 select m.task_key, p.run_no, p.data, m.at
 from moved m join json_to_recordset(${p}::json) as p(place int, run_no int, data text) on p.place = m.place
-on conflict (task_key) do update set run_no = excluded.run_no, data = excluded.data, updated_at = excluded.updated_at`,
+on conflict (task_key) do update set run_no = excluded.run_no, data = excluded.data, answer = null,
+  updated_at = excluded.updated_at`,
+
+  answers: (p) => `
+insert into checkpoints (task_key, run_no, answer, updated_at)
+select m.task_key, 0, p.answer, m.at
+from moved m join json_to_recordset(${p}::json) as p(place int, answer text) on p.place = m.place
+on conflict (task_key) do update set answer = excluded.answer, updated_at = excluded.updated_at`,
 
   dispatch: (p) => `
 insert into outbox (task_key, run_no, pool, priority, reason, attempt, error, next_check_at)

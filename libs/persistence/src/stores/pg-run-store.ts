@@ -5,6 +5,7 @@ import {
   type DispatchReason,
   type DueJob,
   type DueTask,
+  type ExpiredWait,
   type LostRun,
   type RunPolicy,
   RunStore,
@@ -82,7 +83,23 @@ export class PgRunStore extends RunStore {
       stalled: row.stalled,
     }));
   }
+
+  override async expiredWaits(limit: number): Promise<readonly ExpiredWait[]> {
+    const rows = await this.database.query<WaitRow>(EXPIRED_WAITS, [limit]);
+    return rows.map((row) => ({ taskKey: row.task_key, taskId: row.task_id, runNo: row.run_no }));
+  }
 }
+
+/** The time of a wait is up with the first of its items. */
+const EXPIRED_WAITS: Statement = {
+  name: 'run-store.expired-waits',
+  text: `
+select distinct h.task_key, t.task_id, h.run_no
+from (select task_key, wait_id from confirmations where state = 'pending' and expires_at <= clock_timestamp()
+  order by expires_at limit $1) c
+join task_heads h on h.task_key = c.task_key and h.wait_id = c.wait_id and h.state = 'waiting_for_input'
+join tasks t on t.task_key = h.task_key`,
+};
 
 /**
  * A row that was re-added is looked at again after 2, 10, then 30 s, or when its task has been without progress for as
@@ -172,6 +189,12 @@ interface AskedRow {
   readonly tool_call_id: string;
   readonly tool_name: string | null;
   readonly digest: string;
+}
+
+interface WaitRow {
+  readonly task_key: TaskKey;
+  readonly task_id: TaskId;
+  readonly run_no: number;
 }
 
 interface ClaimRow {

@@ -4,6 +4,7 @@ import {
   isTerminal,
   type Page,
   type PageRequest,
+  type RecordedDecision,
   type StepProjection,
   type Submission,
   type SubmissionKeys,
@@ -60,6 +61,18 @@ export class PgTaskStore extends TaskStore {
     return cut(rows.map(decodeSnapshot), page, (task) => task.taskKey);
   }
 
+  override async lastDecision(taskKey: TaskKey): Promise<RecordedDecision | undefined> {
+    const [row] = await this.database.query<DecisionRow>(LAST_DECISION, [taskKey]);
+    return (
+      row && {
+        waitId: row.wait_id,
+        decidedBy: row.decided_by,
+        decidedAtMs: row.decided_at_ms,
+        decisions: row.decisions.map((text) => JSON.parse(text) as Readonly<Record<string, unknown>>),
+      }
+    );
+  }
+
   override async steps(taskKey: TaskKey, page: PageRequest): Promise<Page<StepProjection>> {
     const after = decodeCursor(page, /^\d{1,9} [^\0]*$/)?.split(/ (.*)/s, 2) ?? ['0', ''];
     const rows = await this.database.query<StepRow>(STEPS, [taskKey, after[0], after[1], page.limit + 1]);
@@ -91,6 +104,23 @@ select ${SNAPSHOT_COLUMNS}
 from submit_keys k join tasks t using (task_key) join task_heads h using (task_key)
 where k.tenant = $1 and k.kind = 'task_id' and k.owner = '' and k.key = $2 and ($3::text is null or t.created_by = $3)`,
 };
+
+/** Ids of waits are in the order of time. */
+const LAST_DECISION: Statement = {
+  name: 'task-store.last-decision',
+  text: `
+select wait_id, min(decided_by) as decided_by, (extract(epoch from max(decided_at)) * 1000)::float8 as decided_at_ms,
+  array_remove(array_agg(decision order by position), null) as decisions
+from confirmations where task_key = $1 and state = 'decided'
+group by wait_id order by max(decided_at) desc, wait_id desc limit 1`,
+};
+
+interface DecisionRow {
+  readonly wait_id: string;
+  readonly decided_by: string;
+  readonly decided_at_ms: number;
+  readonly decisions: readonly string[];
+}
 
 const STEPS: Statement = {
   name: 'task-store.steps',

@@ -32,7 +32,7 @@ ${ms('t.finished_at')} as finished_at_ms, ${BLOCKED_BY} as blocked_by,
 case when h.wait_id is null then null else (
   select json_agg(json_build_object('tool_call_id', c.tool_call_id, 'kind', c.kind, 'tool_name', c.tool_name,
     'arguments', c.arguments, 'prompt', c.prompt, 'digest', c.digest, 'expires_at', ${ms('c.expires_at')},
-    'wait_id', c.wait_id, 'state', c.state, 'decided_by', c.decided_by) order by c.tool_call_id)
+    'wait_id', c.wait_id) order by c.position)
   from confirmations c where c.task_key = t.task_key and c.wait_id = h.wait_id and c.state = 'pending') end as pending`;
 
 export interface SnapshotRow {
@@ -82,8 +82,6 @@ interface PendingRow {
   readonly digest: string;
   readonly expires_at: number;
   readonly wait_id: string;
-  readonly state: ConfirmationProjection['state'];
-  readonly decided_by: string | null;
 }
 
 function json<T>(text: string | null): T | null {
@@ -139,8 +137,10 @@ function decodePending(row: PendingRow): ConfirmationProjection {
     digest: row.digest,
     expires_at: new Date(row.expires_at).toISOString(),
     waitId: row.wait_id,
-    state: row.state,
-    decidedBy: row.decided_by,
+    state: 'pending',
+    decidedBy: null,
+    decision: null,
+    decidedAtMs: null,
   };
 }
 
