@@ -13,6 +13,7 @@ import { ensureAdminKey } from './core/admin-key.js';
 import { AgentDirectory } from './core/agent.directory.js';
 import { AgentsFileError, parseAgentsFile } from './core/agents-file.js';
 import { StreamHub } from './core/stream-hub.js';
+import { openGauges } from './gauges.js';
 import { GatewayModule } from './gateway.module.js';
 import { EdgeAdapter } from './http/express.adapter.js';
 import { describeApi } from './http/openapi.js';
@@ -38,13 +39,14 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
     const hasChanged = await prepare(config, infrastructure, logger);
     const app = await NestFactory.create(
       GatewayModule.over(infrastructure.ports),
-      new EdgeAdapter({ maxBodyBytes: config.maxBodyBytes }),
+      new EdgeAdapter({ maxBodyBytes: config.maxBodyBytes, metrics: infrastructure.ports.metrics }),
       { bodyParser: false, logger: false, abortOnError: false },
     );
     describeApi(app);
     const agents = app.get(AgentDirectory, { strict: false });
     await agents.open();
     if (hasChanged) agents.announce();
+    openGauges(app, infrastructure);
     app.get(Readiness, { strict: false }).become('serving');
     await app.listen(config.port, config.host);
     place.url = urlOf(app, config.host);
@@ -91,7 +93,7 @@ function startSweeps(
       ensurePartitions: () => partitions.ensure(),
     },
   );
-  const loop = new SweepLoop(ports.logger);
+  const loop = new SweepLoop(ports.logger, ports.metrics);
   loop.start(sweeps);
   return loop;
 }

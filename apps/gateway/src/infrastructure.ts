@@ -17,6 +17,7 @@ import {
   PgTaskStore,
   PgUploadStore,
 } from '#lib/persistence';
+import { PromMetrics } from '#lib/platform';
 import { isSecretOf, type LinkKey, LinkSigner, parseApiKey } from '#lib/security';
 import { openStorage } from '#lib/storage';
 import { randomBytes } from 'node:crypto';
@@ -62,12 +63,12 @@ export async function openInfrastructure(
     const storage = await openStorage(config.storage);
     closers.push(() => storage.close());
     const signer = new LinkSigner(await linkKeys(config, new PgSecretStore(source)));
+    const metrics = new PromMetrics('gateway');
     const ports = {
       logger,
+      metrics,
       log,
-      ...storesOf(requests),
-      agents: new PgAgentStore(source),
-      keys: new PgKeyStore(source),
+      ...storesOver(requests, source, metrics),
       blobs: storage.blobs,
       maxUploadBytes: config.maxUploadBytes,
       syncWaitMs: config.syncWaitMs,
@@ -84,10 +85,18 @@ export async function openInfrastructure(
   }
 }
 
-function storesOf(requests: Database): Pick<Ports, 'tasks' | 'sessions' | 'removals' | 'uploads' | 'health'> {
+type Stores = Pick<Ports, 'tasks' | 'sessions' | 'agents' | 'keys' | 'removals' | 'uploads' | 'health'>;
+
+function storesOver(
+  requests: Database,
+  source: Awaited<ReturnType<typeof openDataSource>>,
+  metrics: PromMetrics,
+): Stores {
   return {
-    tasks: new PgTaskStore(requests),
+    tasks: new PgTaskStore(requests, metrics),
     sessions: new PgSessionStore(requests),
+    agents: new PgAgentStore(source),
+    keys: new PgKeyStore(source),
     removals: new PgBlobRemovals(requests),
     uploads: new PgUploadStore(requests),
     health: new PgDatabaseHealth(requests),

@@ -21,7 +21,10 @@ export const SETTINGS = {
   POOLS: { meaning: 'Queue pools it serves; absent: one for each kind of runner it has.', ...names },
   RUN_SLOTS: { default: '64', meaning: 'Runs at once, per pool.', ...integerFrom(1, 1_000) },
   RUNTIME_ID: { meaning: 'Its name in runs and records; absent: host, process and chance.', ...identity },
-  HEALTH_PORT: { meaning: 'Port of /health/live and /health/ready; absent: none.', ...integerFrom(0, 65_535) },
+  HEALTH_PORT: {
+    meaning: 'Port of /health/live, /health/ready and /metrics; absent: none.',
+    ...integerFrom(0, 65_535),
+  },
   HOST: { default: '127.0.0.1', meaning: 'Address HEALTH_PORT listens on.', ...anyText },
   LEASE_SECONDS: {
     default: '30',

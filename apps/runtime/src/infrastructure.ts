@@ -1,4 +1,4 @@
-import type { BlobStore, Logger } from '#lib/domain';
+import type { BlobStore, Logger, Metrics } from '#lib/domain';
 import { createMessaging, type Messaging } from '#lib/messaging';
 import {
   Database,
@@ -44,14 +44,17 @@ export class Infrastructure {
     this.removals = new PgBlobRemovals(requests);
   }
 
-  static async open(config: RuntimeConfig, logger: Logger): Promise<Infrastructure> {
+  static async open(
+    config: RuntimeConfig,
+    { logger, metrics }: { readonly logger: Logger; readonly metrics: Metrics },
+  ): Promise<Infrastructure> {
     const { databaseUrl, redisUrl, runtimeId, leaseMs, maxBlockedMs, runSlots } = config;
     const storage = await openStorage(config.storage);
     const messaging = await createMessaging({ databaseUrl, redisUrl, logger });
     const writer = new Database({ databaseUrl, max: 1, name: `writer ${runtimeId}` });
     const requests = new Database({ databaseUrl, max: REQUEST_CONNECTIONS, name: `runtime ${runtimeId}` });
     const capacity = runSlots * Math.max(1, config.pools?.length ?? 16) + SPARE_SLOTS;
-    const leases = new ThreadLeaseKeeper({ databaseUrl, runtimeId, leaseMs, maxBlockedMs, capacity, logger });
+    const leases = new ThreadLeaseKeeper({ databaseUrl, runtimeId, leaseMs, maxBlockedMs, capacity, logger, metrics });
     return new Infrastructure({ writer, requests }, messaging, leases, storage);
   }
 

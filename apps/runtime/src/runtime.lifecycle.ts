@@ -1,4 +1,4 @@
-import type { Logger } from '#lib/domain';
+import type { Logger, Metrics } from '#lib/domain';
 import { createSweeps, type EventWriter, type SessionAdvancer, SweepLoop } from '#lib/execution';
 import type { Readiness } from '#lib/platform';
 import { prepareBuiltinTools } from '#lib/tools';
@@ -21,6 +21,7 @@ export interface RuntimeParts {
   readonly intake: JobIntake;
   readonly readiness: Readiness;
   readonly logger: Logger;
+  readonly metrics: Metrics;
 }
 
 /** Starts and stops a runtime, each thing before those that need it and after those that use it. */
@@ -33,19 +34,21 @@ export class RuntimeLifecycle {
     private readonly parts: RuntimeParts,
     private readonly config: RuntimeConfig,
   ) {
-    this.sweeps = new SweepLoop(parts.logger);
+    const { live, logger, metrics } = parts;
+    this.sweeps = new SweepLoop(logger, metrics);
+    metrics.gauge('switchyard_runs_open', () => [[{}, live.size]]);
     this.broken = new Promise((resolve) => parts.infrastructure.leases.onFailure(resolve));
   }
 
   async start(): Promise<void> {
-    const { infrastructure, adapters, advancer, live, logger, intake, readiness, writer } = this.parts;
+    const { infrastructure, adapters, advancer, live, logger, metrics, intake, readiness, writer } = this.parts;
     const { messaging, partitions, runs, blobs, removals } = infrastructure;
     await this.assertSchema();
     prepareBuiltinTools();
     await live.start();
     this.sweeps.start(
       createSweeps(
-        { runs, writer, advancer, logger, blobs, removals, queue: messaging.queue, bus: messaging.bus },
+        { runs, writer, advancer, logger, metrics, blobs, removals, queue: messaging.queue, bus: messaging.bus },
         {
           leaseMs: this.config.leaseMs,
           canResume: (runner) => adapters.canResume(runner),

@@ -1,8 +1,8 @@
 import type { RegisteredAdapter } from '#lib/adapters/contract';
 import { REGISTRY } from '#lib/adapters/registry';
-import type { Logger } from '#lib/domain';
+import type { Logger, Metrics } from '#lib/domain';
 import { EventWriter, RunClaimer, SessionAdvancer } from '#lib/execution';
-import { Readiness } from '#lib/platform';
+import { PromMetrics, Readiness } from '#lib/platform';
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -16,22 +16,26 @@ import { TaskExecutor } from './execution/task.executor.js';
 import { TaskProcessor } from './execution/task.processor.js';
 import { Workspaces } from './execution/workspaces.js';
 import { HealthController } from './health/health.controller.js';
+import { MetricsController } from './health/metrics.controller.js';
 import { Infrastructure } from './infrastructure.js';
 import { RuntimeLifecycle } from './runtime.lifecycle.js';
 
 const HEARTBEAT_MS = 60_000;
 
 /** The parts of a runtime and how they are put together. */
-@Module({ controllers: [HealthController] })
+@Module({ controllers: [HealthController, MetricsController] })
 export class RuntimeModule {
   static create(config: RuntimeConfig, logger: Logger): DynamicModule {
+    const metrics = new PromMetrics('runtime');
+    const watch = { logger, metrics };
     return {
       module: RuntimeModule,
       providers: [
-        { provide: Infrastructure, useFactory: () => Infrastructure.open(config, logger) },
+        { provide: PromMetrics, useValue: metrics },
+        { provide: Infrastructure, useFactory: () => Infrastructure.open(config, watch) },
         { provide: AdapterHost, useFactory: () => hostAdapters(config) },
-        ...writing(logger),
-        ...running(config, logger),
+        ...writing(watch),
+        ...running(config, watch),
         taking(config, logger),
         {
           provide: Readiness,
@@ -50,7 +54,7 @@ export class RuntimeModule {
             readiness: Readiness,
           ) =>
             new RuntimeLifecycle(
-              { infrastructure, adapters, writer, advancer, live, intake, readiness, logger },
+              { infrastructure, adapters, writer, advancer, live, intake, readiness, ...watch },
               config,
             ),
           inject: [Infrastructure, AdapterHost, EventWriter, SessionAdvancer, LiveRuns, JobIntake, Readiness],
@@ -60,24 +64,31 @@ export class RuntimeModule {
   }
 }
 
-function writing(logger: Logger): Provider[] {
+/** What a process tells those who watch it through. */
+interface Watch {
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+function writing(watch: Watch): Provider[] {
   return [
     {
       provide: EventWriter,
-      useFactory: ({ log, messaging: { bus } }: Infrastructure) => new EventWriter({ log, bus, logger }),
+      useFactory: ({ log, messaging: { bus } }: Infrastructure) => new EventWriter({ log, bus, ...watch }),
       inject: [Infrastructure],
     },
     {
       provide: SessionAdvancer,
       useFactory: ({ sessions, messaging: { bus, queue } }: Infrastructure, writer: EventWriter) =>
-        new SessionAdvancer({ sessions, writer, queue, bus, logger }),
+        new SessionAdvancer({ sessions, writer, queue, bus, logger: watch.logger }),
       inject: [Infrastructure, EventWriter],
     },
     { provide: StallWatch, useFactory: (writer: EventWriter) => new StallWatch(writer), inject: [EventWriter] },
   ];
 }
 
-function running({ runtimeId, leaseMs, workDir }: RuntimeConfig, logger: Logger): Provider[] {
+function running({ runtimeId, leaseMs, workDir }: RuntimeConfig, watch: Watch): Provider[] {
+  const { logger } = watch;
   return [
     {
       provide: LiveRuns,
@@ -107,7 +118,7 @@ function running({ runtimeId, leaseMs, workDir }: RuntimeConfig, logger: Logger)
         live: LiveRuns,
         stalls: StallWatch,
       ) => {
-        const claimer = new RunClaimer({ runs, bus, logger }, { id: runtimeId, leaseMs });
+        const claimer = new RunClaimer({ runs, bus, ...watch }, { id: runtimeId, leaseMs });
         return new TaskProcessor({ claimer, executor, live, stalls, queue, logger });
       },
       inject: [Infrastructure, TaskExecutor, LiveRuns, StallWatch],

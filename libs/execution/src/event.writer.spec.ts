@@ -3,6 +3,7 @@ import { type EventBody, type TaskId, type TaskKey, UnavailableError } from '#li
 import { newTaskKey } from '#lib/platform';
 import { MemoryEventBus } from '../../../test/support/memory-event-bus.js';
 import { MemoryEventLog } from '../../../test/support/memory-event-log.js';
+import { RecordingMetrics } from '../../../test/support/recording-metrics.js';
 import { SilentLogger } from '../../../test/support/silent-logger.js';
 import { draftEvent } from './admission.js';
 import { EventWriter } from './event.writer.js';
@@ -11,12 +12,14 @@ import { RunCursor, type Write, type WriteOutcome } from './write-queue.js';
 let log: MemoryEventLog;
 let bus: MemoryEventBus;
 let writer: EventWriter;
+let metrics: RecordingMetrics;
 
 beforeEach(() => {
   log = new MemoryEventLog();
   bus = new MemoryEventBus();
+  metrics = new RecordingMetrics();
   writer = new EventWriter(
-    { log, bus, logger: new SilentLogger() },
+    { log, bus, logger: new SilentLogger(), metrics },
     { retryForMs: 200, firstDelayMs: 1, maxDelayMs: 2 },
   );
 });
@@ -171,5 +174,35 @@ describe('the writer', () => {
     ]);
     expect(outcomes.map(({ kind }) => kind)).toEqual(['stored', 'stored', 'fenced']);
     expect(log.batches).toHaveLength(3);
+  });
+
+  it('counts what became of each batch: events, ends, stalls, and what was refused', async () => {
+    const [done, failed, stuck, late] = [claimed(), claimed(), claimed(), claimed()];
+    log.tasks.get(late.taskKey)!.runNo = 2;
+    const control = { guard: { kind: 'control', from: ['running'] } } as const;
+    const error = { code: 'poison', message: 'x' };
+    await Promise.all([
+      append(done, [started('a'), { type: 'task.cancelled', payload: { forced: true } }]),
+      append(failed, [{ type: 'task.failed', payload: { error } }], control),
+      append(stuck, [{ type: 'task.stalled', payload: { reason: 'no_progress', waiting_on: 'worker' } }], control),
+      append(late, [started('b')]),
+    ]);
+    await append(stuck, [{ type: 'task.recovered', payload: {} }], control);
+    await append(stuck, [], { dispatch: { runNo: 2, reason: 'error', delayMs: 0 } });
+    expect(metrics.counted).toEqual([
+      ['switchyard_tasks_ended_total', { state: 'cancelled' }, 1],
+      ['switchyard_cancels_forced_total', {}, 1],
+      ['switchyard_tasks_ended_total', { state: 'failed' }, 1],
+      ['switchyard_tasks_failed_total', { code: 'poison' }, 1],
+      ['switchyard_tasks_stalled_total', { reason: 'no_worker' }, 1],
+      ['switchyard_appends_fenced_total', { guard: 'run' }, 1],
+      ['switchyard_events_stored_total', {}, 4],
+      ['switchyard_tasks_recovered_total', {}, 1],
+      ['switchyard_events_stored_total', {}, 1],
+      ['switchyard_runs_retried_total', {}, 1],
+    ]);
+    const sizes = metrics.observed.filter(([name]) => name === 'switchyard_append_batch_events');
+    expect(sizes.map(([, , value]) => value)).toEqual([4, 1, 0]);
+    expect(metrics.observed.filter(([name]) => name === 'switchyard_append_seconds')).toHaveLength(3);
   });
 });

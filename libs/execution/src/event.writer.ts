@@ -4,10 +4,13 @@ import {
   type EventLog,
   isTerminalEvent,
   type Logger,
+  type Metrics,
+  NO_METRICS,
   type TaskKey,
   type TaskNews,
 } from '#lib/domain';
 import { BatchPace } from '#lib/platform';
+import { countBatch } from './append.counts.js';
 import { commitBatch, type CommitOptions, type Outcomes } from './batch-commit.js';
 import { RunCursor, type Work, type Write, type WriteOutcome, WriteQueue } from './write-queue.js';
 
@@ -21,6 +24,7 @@ export interface WriterPorts {
   readonly log: EventLog;
   readonly bus: EventBus;
   readonly logger: Logger;
+  readonly metrics?: Metrics;
 }
 
 /**
@@ -31,6 +35,7 @@ export class EventWriter {
   private readonly queue = new WriteQueue();
   private readonly pace = new BatchPace(INTERVAL_MS);
   private readonly options: CommitOptions;
+  private readonly metrics: Metrics;
   private draining: Promise<void> | undefined;
   private published: Promise<void> = Promise.resolve();
   private isClosed = false;
@@ -41,6 +46,7 @@ export class EventWriter {
     options: Partial<CommitOptions> = {},
   ) {
     this.options = { ...DEFAULTS, ...options };
+    this.metrics = ports.metrics ?? NO_METRICS;
   }
 
   /** Tells `listener` of tasks that have ended here and may have left a note for their session. */
@@ -77,7 +83,9 @@ export class EventWriter {
       await this.pace.turn();
       const works = this.queue.take(MAX_ROWS);
       this.pace.begin(works.length);
+      const startedMs = performance.now();
       const outcomes = await commitBatch(this.ports.log, works, this.options);
+      countBatch(this.metrics, outcomes, (performance.now() - startedMs) / 1_000);
       for (const [work, outcome] of outcomes) this.settle(work, outcome);
       this.tellSessions(outcomes);
       // At most one publication behind: a slow bus slows the writer rather than filling memory.

@@ -1,4 +1,12 @@
-import { type Claim, encodeFrame, type EventBus, type Logger, type RunJob, type RunStore } from '#lib/domain';
+import {
+  type Claim,
+  encodeFrame,
+  type EventBus,
+  type Logger,
+  type Metrics,
+  type RunJob,
+  type RunStore,
+} from '#lib/domain';
 import { Batcher, newEventId } from '#lib/platform';
 
 /** Jobs in one claim statement, at most: more saves little, and moves all runs in step. */
@@ -8,6 +16,7 @@ export interface ClaimerPorts {
   readonly runs: RunStore;
   readonly bus: EventBus;
   readonly logger: Logger;
+  readonly metrics?: Metrics;
 }
 
 export interface RuntimeIdentity {
@@ -44,6 +53,9 @@ export class RunClaimer {
       this.runtime,
     );
     this.publish(claims);
+    for (const { runner, reason } of claims) {
+      this.ports.metrics?.count('switchyard_runs_claimed_total', { runner, reason });
+    }
     const left = new Map(claims.map((claim) => [claim.taskKey, { claim, claimedAtMs }]));
     return jobs.map(({ taskKey, runNo }) => {
       const claimed = left.get(taskKey);

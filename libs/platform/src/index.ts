@@ -2,6 +2,8 @@ export { BatchPace } from './batch-pace.js';
 export { Batcher } from './batcher.js';
 export { newArtifactId, newEventId, newMessageId, newTaskKey, newWaitId } from './ids.js';
 export { PinoLogger } from './pino.logger.js';
+export { PromMetrics } from './prom.metrics.js';
+export type { MetricsPage } from './prom.metrics.js';
 export { Readiness } from './readiness.js';
 export type { ReadinessReport } from './readiness.js';
 export { anyText, integerFrom, oneOf, readSettings, SettingsError, urlOf } from './settings.js';

@@ -12,7 +12,7 @@ import {
   type UploadStore,
 } from '#lib/domain';
 import { EventWriter, SessionAdvancer } from '#lib/execution';
-import { Readiness } from '#lib/platform';
+import { PromMetrics, Readiness } from '#lib/platform';
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { AgentDirectory } from './agent.directory.js';
 import { AgentEditsService } from './agent-edits.service.js';
@@ -35,6 +35,7 @@ import { UploadsService } from './uploads.service.js';
 /** What the core stands on. */
 export interface CorePorts {
   readonly logger: Logger;
+  readonly metrics: PromMetrics;
   readonly tasks: TaskStore;
   readonly sessions: SessionStore;
   readonly log: EventLog;
@@ -67,6 +68,7 @@ type NamedProvider = Exclude<Provider, new (...args: never[]) => unknown>;
 function portProviders(ports: CorePorts): readonly NamedProvider[] {
   return [
     { provide: Logger, useValue: ports.logger },
+    { provide: PromMetrics, useValue: ports.metrics },
     { provide: TaskStore, useValue: ports.tasks },
     { provide: EventLog, useValue: ports.log },
     { provide: AgentStore, useValue: ports.agents },

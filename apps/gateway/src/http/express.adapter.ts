@@ -4,6 +4,8 @@ import type { Server } from 'node:http';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express from 'express';
 import type { Express, Request } from 'express';
+import { type Metrics, NO_METRICS } from '#lib/domain';
+import { countRequest } from './request.counter.js';
 
 /** Largest JSON body in bytes when nothing else is said: 1 MiB. */
 export const DEFAULT_MAX_BODY_BYTES = 1_048_576;
@@ -13,6 +15,7 @@ const MAX_BODY = 'max body bytes';
 
 export interface EdgeOptions {
   readonly maxBodyBytes?: number;
+  readonly metrics?: Metrics;
 }
 
 /** The bound on bodies of the application that serves this request. */
@@ -26,8 +29,11 @@ export function maxBodyBytesOf(request: Request): number {
  * `x-request-id` before anything can fail.
  */
 export class EdgeAdapter extends ExpressAdapter {
-  constructor({ maxBodyBytes = DEFAULT_MAX_BODY_BYTES }: EdgeOptions = {}) {
+  private readonly metrics: Metrics;
+
+  constructor({ maxBodyBytes = DEFAULT_MAX_BODY_BYTES, metrics = NO_METRICS }: EdgeOptions = {}) {
     super(express().disable('x-powered-by').disable('etag').set(MAX_BODY, maxBodyBytes));
+    this.metrics = metrics;
   }
 
   override initHttpServer(): void {
@@ -39,6 +45,7 @@ export class EdgeAdapter extends ExpressAdapter {
     const server: Server = createServer({ IncomingMessage: EdgeRequest, ServerResponse: EdgeResponse }, (req, res) => {
       const asked = req.headers['x-request-id'];
       res.setHeader('x-request-id', typeof asked === 'string' && REQUEST_ID.test(asked) ? asked : randomUUID());
+      countRequest(this.metrics, res);
       app(req, res);
     });
     this.setHttpServer(server);

@@ -144,6 +144,8 @@ export abstract class RunStore {
    * statement; at most `limit`.
    */
   abstract dueJobs(limit: number): Promise<readonly DueJob[]>;
+  /** How many outbox rows are due; not counted beyond `limit`. */
+  abstract countDue(limit: number): Promise<number>;
   /** Runs past their lease, at most `limit`; closing them is the caller's append. */
   abstract lostRuns(limit: number): Promise<readonly LostRun[]>;
   /** Tasks past their deadline, at most `limit`. */

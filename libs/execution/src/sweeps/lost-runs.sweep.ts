@@ -5,6 +5,7 @@ import {
   FAILURES,
   type Logger,
   type LostRun,
+  type Metrics,
   type RunQueue,
   type RunStore,
 } from '#lib/domain';
@@ -20,6 +21,7 @@ export interface LostRunsPorts {
   readonly writer: EventWriter;
   readonly queue: RunQueue;
   readonly logger: Logger;
+  readonly metrics?: Metrics;
 }
 
 /** Ends runs whose lease ran out: their task goes on in another run, or ends. */
@@ -61,6 +63,7 @@ export class LostRunsSweep implements Sweep {
       ...('reason' in sequel ? { dispatch: sequel } : {}),
     });
     if (outcome.kind !== 'stored') return false;
+    this.ports.metrics?.count('switchyard_runs_lost_total', { runner: run.runner });
     const sequelName = 'type' in sequel ? sequel.type : 'another run';
     this.ports.logger.warn('a run was lost', { taskKey, taskId, runNo, runner: run.runner, sequel: sequelName });
     if ('reason' in sequel) await this.ports.queue.add([{ taskKey, runNo: sequel.runNo, pool, priority, delayMs: 0 }]);

@@ -1,4 +1,4 @@
-import type { Logger } from '#lib/domain';
+import { type Logger, type Metrics, NO_METRICS, type Reading } from '#lib/domain';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** Work that is found in the database and done by whichever process comes first. */
@@ -8,15 +8,28 @@ export interface Sweep {
   runOnce(): Promise<void>;
 }
 
+/** The longest an interval becomes by drifting, as a factor. */
+const LONGEST = 1.1;
+
 /** Runs each sweep again and again, never twice at once; one that fails is logged and tried at its next turn. */
 export class SweepLoop {
   private readonly stopping = new AbortController();
   private readonly loops: Promise<void>[] = [];
+  /** When each sweep last came to its end, or when it began. */
+  private readonly doneAtMs = new Map<Sweep, number>();
 
-  constructor(private readonly logger: Logger) {}
+  constructor(
+    private readonly logger: Logger,
+    private readonly metrics: Metrics = NO_METRICS,
+  ) {
+    metrics.gauge('switchyard_sweep_lag_seconds', () => this.lags());
+  }
 
   start(sweeps: readonly Sweep[]): void {
-    for (const sweep of sweeps) this.loops.push(this.loop(sweep));
+    for (const sweep of sweeps) {
+      this.doneAtMs.set(sweep, performance.now());
+      this.loops.push(this.loop(sweep));
+    }
   }
 
   /** Resolves when no sweep runs any more. */
@@ -28,14 +41,29 @@ export class SweepLoop {
   private async loop(sweep: Sweep): Promise<void> {
     const { signal } = this.stopping;
     while (!signal.aborted) {
-      try {
-        await sweep.runOnce();
-      } catch (error) {
-        this.logger.warn('a sweep failed', { sweep: sweep.name, error });
-      }
+      await this.run(sweep);
       // Processes that started together drift apart, rather than all asking at once.
-      const waitMs = sweep.everyMs * (0.9 + 0.2 * Math.random());
+      const waitMs = sweep.everyMs * (LONGEST - 0.2 * Math.random());
       await delay(waitMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
+  }
+
+  private async run(sweep: Sweep): Promise<void> {
+    const startedMs = performance.now();
+    try {
+      await sweep.runOnce();
+      this.doneAtMs.set(sweep, performance.now());
+    } catch (error) {
+      this.logger.warn('a sweep failed', { sweep: sweep.name, error });
+    }
+    this.metrics.observe('switchyard_sweep_seconds', { sweep: sweep.name }, (performance.now() - startedMs) / 1_000);
+  }
+
+  private lags(): Reading<'switchyard_sweep_lag_seconds'> {
+    const nowMs = performance.now();
+    return [...this.doneAtMs].map(([{ name, everyMs }, doneAtMs]) => [
+      { sweep: name },
+      Math.max(0, nowMs - doneAtMs - everyMs * LONGEST) / 1_000,
+    ]);
   }
 }

@@ -1,4 +1,4 @@
-import type { BlobRemovals, BlobStore, EventBus, Logger, RunQueue, RunStore } from '#lib/domain';
+import type { BlobRemovals, BlobStore, EventBus, Logger, Metrics, RunQueue, RunStore } from '#lib/domain';
 import type { EventWriter } from '../event.writer.js';
 import type { SessionAdvancer } from '../session.advancer.js';
 import { BlobsSweep } from './blobs.sweep.js';
@@ -20,6 +20,7 @@ export interface SweepsPorts {
   readonly blobs: BlobStore;
   readonly removals: BlobRemovals;
   readonly logger: Logger;
+  readonly metrics?: Metrics;
 }
 
 export interface SweepsOptions {

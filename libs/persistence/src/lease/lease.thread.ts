@@ -23,6 +23,8 @@ export interface LeaseNews {
   readonly cancelled: readonly CancelledRun[];
   /** Why a renewal did not work; the next one follows soon. */
   readonly problem?: string;
+  /** Runs that were just shown as stalled, or as recovered, because the main loop is blocked or turns again. */
+  readonly blocked?: { readonly stalled: number; readonly recovered: number };
 }
 
 interface RenewedRow {
@@ -117,13 +119,15 @@ async function watch(): Promise<void> {
     : { type: 'task.recovered', payload: {} };
   const json = JSON.stringify(body.payload);
   const runs = isBlocked ? board.runs() : stalledRuns;
-  await log.append(
+  const appended = await log.append(
     runs.map(({ taskKey, runNo }) => ({
       taskKey,
       guard: { kind: 'control', from: ['running'], runOpen: true, runNo, stalled: !isBlocked },
       events: [{ eventId: newEventId(), body, json }],
     })),
   );
+  const [stalled, recovered] = isBlocked ? [appended.length, 0] : [0, appended.length];
+  port.postMessage({ lost: [], cancelled: [], blocked: { stalled, recovered } } satisfies LeaseNews);
   stalledRuns = runs;
   isStallSaid = isBlocked;
 }

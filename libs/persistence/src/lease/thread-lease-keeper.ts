@@ -1,4 +1,4 @@
-import { type CancelledRun, type HeldRun, LeaseKeeper, type Logger } from '#lib/domain';
+import { type CancelledRun, type HeldRun, LeaseKeeper, type Logger, type Metrics } from '#lib/domain';
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { LeaseBoard } from './lease.board.js';
@@ -11,6 +11,7 @@ export interface LeaseOptions {
   /** Runs held at once, at most. */
   readonly capacity: number;
   readonly logger: Logger;
+  readonly metrics?: Metrics;
   /** Between two writings of `last_heartbeat_at`; default 60 s. */
   readonly heartbeatMs?: number;
   /** How long the main loop may be blocked before the process is ended; default 5 min. */
@@ -98,10 +99,16 @@ export class ThreadLeaseKeeper extends LeaseKeeper {
     await exited;
   }
 
-  private told({ lost, cancelled, problem }: LeaseNews): void {
+  private told({ lost, cancelled, problem, blocked }: LeaseNews): void {
+    if (blocked) this.count(blocked);
     if (problem !== undefined) this.options.logger.warn('leases were not renewed', { problem });
     for (const run of lost) if (this.slots.has(nameOf(run))) this.lost(run);
     for (const run of cancelled) this.cancelled(run);
+  }
+
+  private count({ stalled, recovered }: NonNullable<LeaseNews['blocked']>): void {
+    this.options.metrics?.count('switchyard_tasks_stalled_total', { reason: 'blocked' }, stalled);
+    this.options.metrics?.count('switchyard_tasks_recovered_total', {}, recovered);
   }
 }
 

@@ -54,6 +54,11 @@ export class PgRunStore extends RunStore {
     }));
   }
 
+  override async countDue(limit: number): Promise<number> {
+    const [row] = await this.database.query<{ due: number }>(COUNT_DUE, [limit]);
+    return row?.due ?? 0;
+  }
+
   override async lostRuns(limit: number): Promise<readonly LostRun[]> {
     const rows = await this.database.query<LostRow>(LOST_RUNS, [limit]);
     return rows.map((row) => ({
@@ -132,6 +137,12 @@ update outbox o set tries = o.tries + 1,
 from judged d
 where not d.is_over and o.task_key = d.task_key and o.run_no = d.run_no
 returning o.task_key, o.run_no, o.pool, o.priority, d.task_id, d.stalled, d.overlong and not d.shown as is_overlong`,
+};
+
+const COUNT_DUE: Statement = {
+  name: 'run-store.count-due',
+  text: `
+select count(*)::int as due from (select from outbox where next_check_at <= clock_timestamp() limit $1) d`,
 };
 
 const LOST_RUNS: Statement = {

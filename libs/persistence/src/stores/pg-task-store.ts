@@ -2,6 +2,8 @@ import {
   type ArtifactId,
   type ArtifactRecord,
   isTerminal,
+  type Metrics,
+  NO_METRICS,
   type Page,
   type PageRequest,
   type RecordedDecision,
@@ -37,13 +39,18 @@ import {
 export class PgTaskStore extends TaskStore {
   private readonly submissions: PgSubmissions;
 
-  constructor(private readonly database: Database) {
+  constructor(
+    private readonly database: Database,
+    private readonly metrics: Metrics = NO_METRICS,
+  ) {
     super();
     this.submissions = new PgSubmissions(database);
   }
 
-  override submit(submission: Submission): Promise<SubmitOutcome> {
-    return this.submissions.submit(submission);
+  override async submit(submission: Submission): Promise<SubmitOutcome> {
+    const outcome = await this.submissions.submit(submission);
+    if (outcome.kind === 'created') this.metrics.count('switchyard_tasks_submitted_total', {});
+    return outcome;
   }
 
   override find(keys: SubmissionKeys): Promise<SubmitOutcome | undefined> {
