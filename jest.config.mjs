@@ -38,5 +38,10 @@ export default {
       displayName: 'e2e',
       testMatch: ['<rootDir>/test/{e2e,faults}/**/*.e2e-spec.ts'],
     },
+    {
+      ...withServices,
+      displayName: 'faults',
+      testMatch: ['<rootDir>/test/faults/**/*.{e2e,fault}-spec.ts'],
+    },
   ],
 };

@@ -7,7 +7,7 @@ import { transformFile } from '@swc/core';
 
 const root = path.resolve(fileURLToPath(import.meta.url), '../..');
 const ROOTS = ['apps', 'libs', 'migrations', 'test'];
-const TESTS = /\.(spec|int-spec|e2e-spec)\.ts$/;
+const TESTS = /\.(spec|int-spec|e2e-spec|fault-spec)\.ts$/;
 
 async function* sources(dir) {
   for (const entry of await readdir(dir, { withFileTypes: true }).catch(() => [])) {

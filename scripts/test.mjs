@@ -1,4 +1,5 @@
 // `npm test`: everything from a fresh clone: install, build, checks, then the tiers of tests; ends with the counts.
+// `npm run test:faults`: the same for the tests that break things, alone and at full size.
 import './node-version.mjs';
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -7,7 +8,7 @@ import path from 'node:path';
 import { ensureInstalled, npmCommand } from './install.mjs';
 import { pathBinaries } from './postgres/binaries.mjs';
 import { findRedisServer } from './redis.mjs';
-import { fail, say, stage } from './terminal.mjs';
+import { fail, say, stage, UserError } from './terminal.mjs';
 
 const root = path.resolve(import.meta.dirname, '..');
 const reports = mkdtempSync(path.join(tmpdir(), 'switchyard-reports-'));
@@ -133,10 +134,7 @@ function summarise() {
   process.exitCode = sum('failed') === 0 ? 0 : 1;
 }
 
-async function main() {
-  await ensureInstalled({ dev: true });
-  const { build } = await import('./build.mjs');
-  await stage('Build', build);
+async function runAll() {
   await runChecks();
   await runTier('unit', 'unit', { workers: 2 });
   const env = await redisEnvironment();
@@ -151,6 +149,21 @@ async function main() {
       `No PostgreSQL ${OLDEST_POSTGRES} or newer on the PATH: the integration tier ran on the embedded one only`,
     );
   }
+}
+
+async function runFaults() {
+  const env = await redisEnvironment();
+  await runTier('faults', 'faults', { workers: 1, env: { ...env, TEST_SIZE: 'full' } });
+}
+
+async function main() {
+  const runs = { all: runAll, faults: runFaults };
+  const run = runs[process.argv[2] ?? 'all'];
+  if (run === undefined) throw new UserError(`Tests are called by: ${Object.keys(runs).join(', ')}`);
+  await ensureInstalled({ dev: true });
+  const { build } = await import('./build.mjs');
+  await stage('Build', build);
+  await run();
   summarise();
 }
 

@@ -42,15 +42,13 @@ export class Member {
   }
 
   async ready(): Promise<void> {
-    await until(
-      async () => {
-        if (this.child.exitCode !== null) throw new Error(`ended with ${this.child.exitCode}`);
-        return (await fetch(`${this.url}/health/ready`)).ok;
-      },
-      { timeoutMs: 30_000, what: `${this.url} to be ready` },
-    ).catch((error: unknown) => {
+    let hasEnded = false;
+    void this.exited.then(() => (hasEnded = true));
+    const answers = async (): Promise<boolean> => hasEnded || (await fetch(`${this.url}/health/ready`)).ok;
+    await until(answers, { timeoutMs: 30_000, what: `${this.url} to be ready` }).catch((error: unknown) => {
       throw new Error(`${String(error)}\n${this.log}`);
     });
+    if (hasEnded) throw new Error(`ended with ${this.child.exitCode} before it was ready\n${this.log}`);
   }
 
   /** Sends a signal and waits for the process to end. */

@@ -17,7 +17,7 @@ const root = path.resolve(import.meta.dirname, '../..');
 export const TEMPLATE = 'switchyard_template';
 
 // A test server need not survive a crash, but it serves many databases at once.
-const POSTGRES_SETTINGS = {
+export const POSTGRES_SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   max_connections: '300',
@@ -51,7 +51,7 @@ function startGuarded(program, args, { dir, user }) {
   return guard.pid;
 }
 
-function temporaryDir(user) {
+export function temporaryDir(user) {
   // The server's user may be unable to enter the TMPDIR of the caller.
   const parent = [tmpdir(), '/tmp', '/var/tmp'].find((dir) => canEnter(user, dir)) ?? tmpdir();
   const dir = mkdtempSync(path.join(parent, 'switchyard-test-'));
@@ -59,7 +59,8 @@ function temporaryDir(user) {
   return dir;
 }
 
-async function answers(attempt, what) {
+/** Repeats an attempt until it succeeds, for at most 30 s. */
+export async function answers(attempt, what) {
   const deadlineMs = performance.now() + 30_000;
   for (;;) {
     try {
@@ -71,7 +72,7 @@ async function answers(attempt, what) {
   }
 }
 
-async function query(connectionString, sql) {
+export async function query(connectionString, sql) {
   const client = new pg.Client({ connectionString });
   await client.connect();
   try {
@@ -81,11 +82,17 @@ async function query(connectionString, sql) {
   }
 }
 
+/** The programs of the embedded PostgreSQL, or of the one on the PATH where TEST_POSTGRES asks for that. */
+export function postgresBinaries(user) {
+  const bin = process.env.TEST_POSTGRES === 'path' ? pathBinaries()?.bin : embeddedBinaries(user, fallbackHome(user));
+  if (bin === undefined) throw new Error('TEST_POSTGRES=path, but no postgres with its initdb is on the PATH');
+  return bin;
+}
+
 /** Answers the address of a new server and the process whose descendants are that server. */
 export async function startPostgres(server = POSTGRES_SETTINGS) {
   const user = serverUser();
-  const bin = process.env.TEST_POSTGRES === 'path' ? pathBinaries()?.bin : embeddedBinaries(user, fallbackHome(user));
-  if (bin === undefined) throw new Error('TEST_POSTGRES=path, but no postgres with its initdb is on the PATH');
+  const bin = postgresBinaries(user);
   const dir = temporaryDir(user);
   await ensureCluster({ home: dir, bin, user }, '--no-sync');
   const port = await freePort();
@@ -100,13 +107,14 @@ export async function startPostgres(server = POSTGRES_SETTINGS) {
   return { url, pid };
 }
 
-/** Makes the database every test file clones, migrated by the program that migrates any other. */
-async function makeTemplate(url) {
-  await query(url, `create database ${TEMPLATE}`);
-  const template = new URL(url);
-  template.pathname = `/${TEMPLATE}`;
-  const env = { PATH: process.env.PATH, DATABASE_URL: template.href };
+/** Makes a database, migrated by the program that migrates any other; answers its address. */
+export async function makeDatabase(url, name) {
+  await query(url, `create database ${name}`);
+  const made = new URL(url);
+  made.pathname = `/${name}`;
+  const env = { PATH: process.env.PATH, DATABASE_URL: made.href };
   await promisify(execFile)(process.execPath, [path.join(root, 'dist/apps/migrate/src/main.js')], { cwd: root, env });
+  return made.href;
 }
 
 export async function startRedis() {
@@ -136,7 +144,7 @@ export async function startServices() {
   }
   if (process.env.TEST_DATABASE_URL !== undefined) return;
   const { url } = await startPostgres();
-  await makeTemplate(url);
+  await makeDatabase(url, TEMPLATE);
   process.env.TEST_DATABASE_URL = url;
 }
 

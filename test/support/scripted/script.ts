@@ -1,7 +1,7 @@
 import type { AdapterErrorKind, Effects, RunContext, RunnerItem } from '#lib/adapters/contract';
 import type { ResultBody } from '#lib/domain';
 
-/** One thing the scripted runner does. `run`: only in the run of that number. */
+/** One thing the scripted runner does. `run`: only in the run of that number, which is `{run}` in strings of `event`. */
 export type ScriptStep = { readonly run?: number } & (
   | { readonly event: { readonly type: string; readonly payload: object } }
   /** The event so many times over; `{i}` in its strings is the place, from 0. */

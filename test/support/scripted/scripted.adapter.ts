@@ -61,8 +61,9 @@ const PLAYS = {
       yield { kind: 'event', ...made } as RunnerItem;
     }
   },
-  *event({ event }: Step<'event'>) {
-    yield { kind: 'event', ...event } as RunnerItem;
+  *event({ event }: Step<'event'>, { context }: Stage) {
+    const text = JSON.stringify(event).replaceAll('{run}', String(context.runNo));
+    yield { kind: 'event', ...(JSON.parse(text) as typeof event) } as RunnerItem;
   },
   *checkpoint({ checkpoint }: Step<'checkpoint'>, { next }: Stage) {
     yield { kind: 'checkpoint', data: { next, data: checkpoint } } as RunnerItem;
