@@ -2,15 +2,18 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { assertClean, checkHistory } from '../support/checker.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';
+import { EventStream } from '../support/event-stream.js';
 import { atFullSize } from '../support/full-size.js';
 import { ClientHistory } from '../support/history.js';
-import { Installation } from '../support/installation.js';
+import { ADMIN_KEY, Installation } from '../support/installation.js';
 import { LoadClient } from '../support/load-client.js';
 import { RedisServer } from '../support/redis-server.js';
 import { testRedisUrl } from '../support/redis.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
 
 const TASKS = atFullSize(200, 60);
@@ -68,6 +71,35 @@ describeWithRedis('a Redis', () => {
     expect((await sql.query('select from outbox')).rows).toEqual([]);
     assertClean(await checkHistory(test.url, history));
   }, 120_000);
+
+  it('that is late brings nothing twice and leaves nothing out on streams opened while events are being written', async () => {
+    const proxy = await TcpProxy.start(redis.port, { delayMs: 150 });
+    const gateway = await installation.addGateway({ REDIS_URL: `redis://127.0.0.1:${proxy.port}` });
+    const client = new LoadClient(new ClientHistory(), () => installation.gateways.map(({ url }) => url));
+    const gate = path.join(dir, 'late');
+    const meanwhile = { type: 'tool.completed', payload: { tool_call_id: 'c', tool_name: 'clock' } };
+    const script = [{ until_file: gate, every_ms: 10, meanwhile }, { result: 'done' }];
+    await client.submit('clock', { agent_id: 'scripted', input: { script } });
+    const readers: Promise<number[]>[] = [];
+    const read = async (): Promise<number[]> => {
+      const seen: number[] = [];
+      const stream = await EventStream.open(`${gateway.url}/v1/tasks/clock/events`, { key: ADMIN_KEY });
+      for await (const { id } of stream) if (id !== undefined) seen.push(Number(id));
+      return seen;
+    };
+    for (let reader = 0; reader < 20; reader += 1) {
+      readers.push(read());
+      await delay(reader * 5);
+    }
+    writeFileSync(gate, '');
+    const all = await Promise.all(readers);
+    const [last] = (await sql.query(`select last_seq from task_heads join tasks using (task_key) where task_id = 'clock'`)).rows; // prettier-ignore
+    expect(last.last_seq).toBeGreaterThan(20);
+    for (const seen of all) expect(seen).toEqual(Array.from({ length: last.last_seq }, (_, index) => index + 1));
+    await gateway.end('SIGTERM');
+    installation.gateways.splice(installation.gateways.indexOf(gateway), 1);
+    await proxy.close();
+  }, 60_000);
 
   it('that evicts keys is refused by gateway and runtime alike, in a line that says why', async () => {
     const evicting = await RedisServer.start('--maxmemory', '64mb', '--maxmemory-policy', 'allkeys-lru');

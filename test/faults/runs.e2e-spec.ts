@@ -2,10 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { describeEachBackingSet } from '../support/backing-sets.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';
+import { atFullSize } from '../support/full-size.js';
 import { call, Installation, type Member } from '../support/installation.js';
 import { until } from '../support/until.js';
 
 const LEASE_SECONDS = 10;
+const RACES = atFullSize(1_000, 100);
 
 describeEachBackingSet(({ redisUrl }) => {
   let test: TestDatabase;
@@ -103,7 +105,7 @@ describeEachBackingSet(({ redisUrl }) => {
     }, 60_000);
 
     it('races its cancel over and over at two gateways, and each task has one end', async () => {
-      const ids = await Promise.all(Array.from({ length: 100 }, () => submit([{ result: 'quick' }])));
+      const ids = await Promise.all(Array.from({ length: RACES }, () => submit([{ result: 'quick' }])));
       const answers = await Promise.all(
         ids.flatMap((id) =>
           [0, 1].map((at) => call(`${gateway(at)}/v1/tasks/${id}/cancel`, { method: 'POST', body: {} })),
@@ -117,7 +119,7 @@ describeEachBackingSet(({ redisUrl }) => {
          from events join tasks using (task_key) where task_id = any ($1)`,
         [ids],
       );
-      expect(rows).toEqual([{ ends: '100', tasks: '100' }]);
+      expect(rows).toEqual([{ ends: String(RACES), tasks: String(RACES) }]);
     }, 60_000);
 
     it('that is under way when its runtime is told to stop is handed over and finished by another', async () => {

@@ -3,9 +3,11 @@ import { readFileSync } from 'node:fs';
 import { describeEachBackingSet } from '../support/backing-sets.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 import { EventStream } from '../support/event-stream.js';
+import { atFullSize } from '../support/full-size.js';
 import { ADMIN_KEY, call, Installation } from '../support/installation.js';
 
 const MIB = 1_048_576;
+const CUTS = atFullSize(1_000, 200);
 
 describeEachBackingSet(({ redisUrl }) => {
   let test: TestDatabase;
@@ -49,11 +51,11 @@ describeEachBackingSet(({ redisUrl }) => {
   const range = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
 
   describe('a stream', () => {
-    it('of 5,000 events, cut at 200 random points and taken up again at either gateway, has every event once', async () => {
+    it(`of 5,000 events, cut at ${CUTS} random points and taken up again at either gateway, has every event once`, async () => {
       const { taskId, lastSeq } = await submit(100, 50, 'x');
       // Where it is cut differs from run to run, how often does not.
       const cuts = new Set<number>();
-      while (cuts.size < 200) cuts.add(1 + Math.floor(Math.random() * (lastSeq - 1)));
+      while (cuts.size < CUTS) cuts.add(1 + Math.floor(Math.random() * (lastSeq - 1)));
       const seen: number[] = [];
       let connections = 0;
       while (seen.at(-1) !== lastSeq) {
@@ -65,9 +67,26 @@ describeEachBackingSet(({ redisUrl }) => {
         }
         stream.close();
       }
-      expect(connections).toBe(201);
+      expect(connections).toBe(CUTS + 1);
       expect(seen).toEqual(range(lastSeq));
     }, 90_000);
+
+    it('that is cut when its gateway dies has no end, unlike one that is complete', async () => {
+      const dying = await installation.addGateway();
+      const { taskId, lastSeq } = await submit(100, 2, 'x');
+      const stream = await open(installation.gateways.indexOf(dying), taskId, 0);
+      let last = 0;
+      const read = async (): Promise<void> => {
+        for await (const { id } of stream) {
+          last = Number(id);
+          if (last === 5) void dying.end('SIGKILL');
+        }
+      };
+      await expect(read()).rejects.toMatchObject({ code: 'ECONNRESET' });
+      expect(last).toBeLessThan(lastSeq);
+      installation.gateways.splice(installation.gateways.indexOf(dying), 1);
+      expect((await idsOf(await open(0, taskId, last))).at(-1)).toBe(lastSeq);
+    }, 60_000);
 
     it('of 10,000 events costs a gateway no memory for ten readers who do not read, while others get everything', async () => {
       const [gateway] = installation.gateways;

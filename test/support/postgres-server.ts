@@ -41,8 +41,15 @@ export class PostgresServer {
 }
 
 async function answer(program: ChildProcess): Promise<unknown[]> {
-  const failed = once(program, 'exit').then(([code]) => {
+  const settled = new AbortController();
+  const { signal } = settled;
+  const failed = once(program, 'exit', { signal }).then(([code]) => {
     throw new Error(`The program of a PostgreSQL ended with ${String(code)}`);
   });
-  return Promise.race([once(program, 'message'), failed]);
+  try {
+    return await Promise.race([once(program, 'message', { signal }), failed]);
+  } finally {
+    settled.abort();
+    failed.catch(() => undefined);
+  }
 }

@@ -1,5 +1,13 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { Transform } from 'node:stream';
+
+export interface ProxyOptions {
+  /** A connection over which nothing has come for so long is cut, as load balancers do. */
+  readonly idleMs?: number;
+  /** How long what passes is held back. */
+  readonly delayMs?: number;
+}
 
 /** Stands between a client and a server, and can turn the connections it carries into dead ones. */
 export class TcpProxy {
@@ -9,13 +17,14 @@ export class TcpProxy {
   private constructor(
     private readonly server: Server,
     readonly port: number,
+    private readonly options: ProxyOptions,
   ) {}
 
-  static async start(targetPort: number): Promise<TcpProxy> {
+  static async start(targetPort: number, options: ProxyOptions = {}): Promise<TcpProxy> {
     const server = createServer();
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    const proxy = new TcpProxy(server, (server.address() as AddressInfo).port);
+    const proxy = new TcpProxy(server, (server.address() as AddressInfo).port, options);
     server.on('connection', (client) =>
       proxy.isCut ? client.destroy() : proxy.carry(client, connect(targetPort, '127.0.0.1')),
     );
@@ -44,12 +53,15 @@ export class TcpProxy {
   }
 
   private carry(client: Socket, target: Socket): void {
+    const { delayMs, idleMs } = this.options;
     for (const [from, to] of [
       [client, target],
       [target, client],
     ] as const) {
       this.carried.add(from);
-      from.pipe(to);
+      if (delayMs === undefined) from.pipe(to);
+      else from.pipe(late(delayMs)).pipe(to);
+      if (idleMs !== undefined) from.setTimeout(idleMs, () => from.destroy());
       from.on('error', () => to.destroy());
       from.on('close', () => {
         this.carried.delete(from);
@@ -57,4 +69,10 @@ export class TcpProxy {
       });
     }
   }
+}
+
+function late(delayMs: number): Transform {
+  return new Transform({
+    transform: (chunk, _encoding, done) => void setTimeout(() => done(null, chunk), delayMs),
+  });
 }
