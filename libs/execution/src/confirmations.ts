@@ -17,7 +17,8 @@ export function digestCall(toolName: string | undefined, args: unknown): string 
   return digestValue({ tool_name: toolName ?? null, arguments: args ?? null });
 }
 
-function digestValue(value: unknown): string {
+/** Names a value exactly, whatever the order of its members. */
+export function digestValue(value: unknown): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex');
 }
 

@@ -1,7 +1,7 @@
 export { checkRunnerEvent, draftEvent, isProtocolError, OversizeError, ProtocolError } from './admission.js';
 export type { ArtifactSource } from './artifact.keeper.js';
 export type { CommitOptions } from './batch-commit.js';
-export { digestCall, draftResumed } from './confirmations.js';
+export { digestCall, digestValue, draftResumed } from './confirmations.js';
 export type { Answered, OpenConfirmation } from './confirmations.js';
 export { EventWriter } from './event.writer.js';
 export type { WriterPorts } from './event.writer.js';

@@ -1,34 +1,43 @@
-import type { RunnerAnswer } from '#lib/adapters/contract';
 import type { Claim } from '#lib/domain';
-import { digestCall } from '#lib/execution';
+import { digestCall, digestValue } from '#lib/execution';
+
+/** What was decided about a call, as the log has it: long arguments are there by their digest only. */
+interface Decision {
+  readonly approved?: unknown;
+  readonly edited_args?: unknown;
+  readonly digests?: { readonly edited_args?: string };
+}
 
 /**
- * The tool calls somebody approved before this run, by the digest of tool and arguments, each good for one call. What was
- * shown is what may run: a call with other arguments finds no approval, whatever its id.
+ * The tool calls somebody approved at the last pause before this run, each good for one call. What was shown is what may
+ * run: a call with other arguments finds no approval, whatever its id.
  */
 export class Approvals {
-  private readonly left = new Map<string, number>();
+  private readonly left: string[];
 
-  constructor({ asked, answer }: Pick<Claim, 'asked' | 'answer'>) {
-    if (answer === null) return;
-    const { decisions } = JSON.parse(answer) as RunnerAnswer;
-    const calls = new Map(asked.map((call) => [call.toolCallId, call]));
-    for (const { tool_call_id, approved, edited_args } of decisions) {
-      const call = calls.get(tool_call_id);
-      if (!call || approved !== true) continue;
-      this.add(edited_args === undefined ? call.digest : digestCall(call.toolName ?? undefined, edited_args));
-    }
+  constructor(asked: Claim['asked']) {
+    this.left = asked.flatMap(({ toolName, digest, decision }) => {
+      const { approved, edited_args, digests } = JSON.parse(decision) as Decision;
+      if (approved !== true || toolName === null) return [];
+      if (digests?.edited_args !== undefined) return [edited(toolName, digests.edited_args)];
+      return [edited_args === undefined ? shown(digest) : edited(toolName, digestValue(edited_args))];
+    });
   }
 
   /** Uses up an approval of exactly this call; false when there is none. */
   take(toolName: string, args: unknown): boolean {
-    const digest = digestCall(toolName, args);
-    const left = this.left.get(digest) ?? 0;
-    if (left > 0) this.left.set(digest, left - 1);
-    return left > 0;
+    const names = [shown(digestCall(toolName, args)), edited(toolName, digestValue(args))];
+    const at = this.left.findIndex((approval) => names.includes(approval));
+    return at >= 0 && this.left.splice(at, 1).length > 0;
   }
+}
 
-  private add(digest: string): void {
-    this.left.set(digest, (this.left.get(digest) ?? 0) + 1);
-  }
+/** By the digest of tool and arguments. */
+function shown(digest: string): string {
+  return `shown ${digest}`;
+}
+
+/** By the digest of the arguments alone. */
+function edited(toolName: string, digest: string): string {
+  return `edited ${digest} ${toolName}`;
 }

@@ -5,7 +5,7 @@ import { Approvals } from './approvals.js';
 
 /** The built-in tools a run may call; the tool gateway denies every other. */
 export function builtinTools(claim: Claim, signal: AbortSignal): ToolClient {
-  const approvals = new Approvals(claim);
+  const approvals = new Approvals(claim.asked);
   let input: { readonly value: unknown } | undefined;
   return new ToolGateway(
     {

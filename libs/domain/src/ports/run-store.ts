@@ -22,11 +22,13 @@ export interface ClaimRequest {
   readonly eventId: EventId;
 }
 
-/** A tool call somebody was asked to approve; `digest` names the tool and its arguments. */
+/** A tool call somebody decided about; `digest` names the tool and its arguments, as they were shown. */
 export interface AskedCall {
   readonly toolCallId: string;
   readonly toolName: string | null;
   readonly digest: string;
+  /** JSON text of the entry in `task.resumed`. */
+  readonly decision: string;
 }
 
 /** A run that was won: everything the executor needs, read in the statement that claimed it. */
@@ -57,7 +59,7 @@ export interface Claim {
   readonly checkpoint: string | null;
   /** JSON text of the answer this run follows. */
   readonly answer: string | null;
-  /** The tool calls that answer was about, as they were shown. */
+  /** The tool calls that the last answer was about. */
   readonly asked: readonly AskedCall[];
   /** Every step of earlier runs, as it stands after the claim. */
   readonly steps: readonly StepProjection[];

@@ -55,8 +55,9 @@ select w.task_key, w.run_no, w.seq, (extract(epoch from w.at) * 1000)::float8 as
   t.task_id, t.tenant, t.agent_id, t.type, t.session_id, t.user_id, t.created_by, t.runner, t.detail,
   (extract(epoch from t.deadline_at) * 1000)::float8 as deadline_at_ms, t.input, t.context, t.client_tools, t.allowed_tools,
   b.options, b.policy, c.data as checkpoint, c.answer,
-  case when c.answer is null then null else (select json_agg(a) from (
-    select tool_call_id, tool_name, digest from confirmations where task_key = w.task_key and kind = 'tool_confirmation'
+  case when w.run_no = 1 then null else (select json_agg(a) from (
+    select tool_call_id, tool_name, digest, decision from confirmations where task_key = w.task_key
+      and kind = 'tool_confirmation' and decision is not null
       and wait_id = (select max(wait_id) from confirmations where task_key = w.task_key)) a) end as asked,
   case when w.run_no = 1 then null else (
     select json_agg(s) from (select ${STEP_COLUMNS} from steps where task_key = w.task_key) s) end as steps,

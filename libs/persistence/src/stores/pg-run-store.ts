@@ -200,6 +200,7 @@ interface AskedRow {
   readonly tool_call_id: string;
   readonly tool_name: string | null;
   readonly digest: string;
+  readonly decision: string;
 }
 
 interface WaitRow {
@@ -267,10 +268,11 @@ function decodeClaim(row: ClaimRow): Claim {
     allowedTools: row.allowed_tools === null ? policy.tools : (JSON.parse(row.allowed_tools) as readonly string[]),
     checkpoint: row.checkpoint,
     answer: row.answer,
-    asked: (row.asked ?? []).map(({ tool_call_id, tool_name, digest }) => ({
+    asked: (row.asked ?? []).map(({ tool_call_id, tool_name, digest, decision }) => ({
       toolCallId: tool_call_id,
       toolName: tool_name,
       digest,
+      decision,
     })),
     // The statement reads the rows as they were before it closed those of a lost run.
     steps: (row.steps ?? [])
