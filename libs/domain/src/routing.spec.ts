@@ -154,6 +154,14 @@ describe('the backend of a task', () => {
     expect(backendOf(routed, backend('r'))).toMatchObject({ agentId: 'a', pool: 'r', policy: { tools: ['write'] } });
     expect(backendOf(routed, { ...backend('r'), pool: 'gpu' }).pool).toBe('gpu');
   });
+
+  it('carries what the agent says of its tools, if it says something', () => {
+    const declared = agent('a', { tools: ['x'], policy: { ...DEFAULT_POLICY, tools: { x: 'confirm' } } });
+    const { policy } = backendOf(routeTask([declared], request({ agentId: 'a' })), backend('r'));
+    expect(policy.toolPolicy).toEqual({ x: 'confirm' });
+    const silent = backendOf(routeTask([agent('a')], request({ agentId: 'a' })), backend('r'));
+    expect(silent.policy).not.toHaveProperty('toolPolicy');
+  });
 });
 
 describe('a canary', () => {

@@ -105,6 +105,7 @@ export function preview(text: string, length = PREVIEW_LENGTH): string {
   return cut.length < text.length && /[\ud800-\udbff]$/.test(cut) ? cut.slice(0, -1) : cut;
 }
 
-export function refer({ artifact_id, size, sha256 }: ArtifactBody, text: string): Reference {
-  return { artifact_id, size, sha256, preview: preview(text) };
+/** What stands in an event for a text that was moved, with at most `length` units of UTF-16 of it. */
+export function refer({ artifact_id, size, sha256 }: ArtifactBody, text: string, length = PREVIEW_LENGTH): Reference {
+  return { artifact_id, size, sha256, preview: preview(text, Math.min(length, PREVIEW_LENGTH)) };
 }

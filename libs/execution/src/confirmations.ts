@@ -22,14 +22,23 @@ export function digestValue(value: unknown): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex');
 }
 
+/** How a pause is shown. */
+export interface PauseTerms {
+  readonly nowMs: number;
+  readonly seconds?: ConfirmationSeconds | undefined;
+  /** By call, what stands for arguments that are too long for an event; the digest is of the arguments all the same. */
+  readonly moved?: ReadonlyMap<string, unknown>;
+}
+
 /** The events with which a run stops to wait. They belong in one append. @throws ProtocolError */
 export function draftPause(
   open: readonly OpenConfirmation[],
-  { nowMs, seconds = DEFAULT_CONFIRMATION_SECONDS }: { readonly nowMs: number; readonly seconds?: ConfirmationSeconds },
+  { nowMs, seconds = DEFAULT_CONFIRMATION_SECONDS, moved }: PauseTerms,
 ): EventDraft[] {
   const wait_id = newWaitId();
   const confirmations = open.map((item) => ({
     ...item,
+    ...(moved?.has(item.tool_call_id) ? { arguments: moved.get(item.tool_call_id) } : {}),
     digest: digestCall(item.tool_name, item.arguments),
     expires_at: new Date(nowMs + (seconds[item.kind] ?? 0) * 1_000).toISOString(),
   }));

@@ -1,6 +1,7 @@
 import type { EventBody, EventDraft } from '#lib/domain';
-import { draftEvent, type OversizeError } from './admission.js';
-import { type ArtifactKeeper, piecesOf, preview, refer } from './artifact.keeper.js';
+import { draftEvent, OversizeError } from './admission.js';
+import { type ArtifactKeeper, piecesOf, preview, type Reference, refer } from './artifact.keeper.js';
+import { draftPause, type OpenConfirmation, type PauseTerms } from './confirmations.js';
 import { isDelta } from './delta-joiner.js';
 
 /** Units of UTF-16 per piece of a long delta: whatever it is made of, its JSON fits an event. */
@@ -47,4 +48,36 @@ export async function offloadEvent(
   const moved = field === 'text' ? preview(text) : refer(artifact, text);
   const kept = { ...payload, [field]: moved, ...(body.type === 'tool.completed' ? { artifact } : {}) };
   return [...events, draftEvent({ type: body.type, payload: kept } as unknown as EventBody)];
+}
+
+/** Units of UTF-16 of JSON: arguments shorter than this stay in the event of a pause. */
+const KEPT_LENGTH = 400;
+/** Units of UTF-16 that all previews in one event may have together. */
+const PREVIEWS_LENGTH = 2_000;
+
+/**
+ * The events with which a run stops to wait. Where they are too large, long arguments become artifacts, made known before,
+ * and references stand for them.
+ * @throws ProtocolError, OversizeError when too much is asked at once
+ */
+export async function draftFittingPause(
+  open: readonly OpenConfirmation[],
+  terms: PauseTerms,
+  keeper: ArtifactKeeper,
+): Promise<readonly EventDraft[]> {
+  try {
+    return draftPause(open, terms);
+  } catch (error) {
+    if (!(error instanceof OversizeError)) throw error;
+  }
+  const texts = open.map((item) => ({ id: item.tool_call_id, text: JSON.stringify(item.arguments) ?? '' }));
+  const long = texts.filter(({ text }) => text.length > KEPT_LENGTH);
+  const moved = new Map<string, Reference>();
+  const made: EventDraft[] = [];
+  for (const { id, text } of long) {
+    const { artifact, events } = await keeper.offload(text, 'arguments.json', 'application/json');
+    moved.set(id, refer(artifact, text, Math.floor(PREVIEWS_LENGTH / long.length)));
+    made.push(...events);
+  }
+  return [...made, ...draftPause(open, { ...terms, moved })];
 }

@@ -242,6 +242,34 @@ describe('a pause', () => {
     expect(log.tasks.get(claim.taskKey)).toMatchObject({ state: 'waiting_for_input', runOpen: false });
     expect(digestCall('send', { to: 'y' })).not.toBe(confirmation.digest);
   });
+
+  it('moves arguments that are too long for an event to artifacts, and shows their beginning and their own digest', async () => {
+    const { claim, recorder, payloads } = record();
+    const long = { page: '<p>很长</p>'.repeat(3_000) };
+    const ask = (id: string, args: object) =>
+      ({ tool_call_id: id, kind: 'tool_confirmation', tool_name: 'send', arguments: args }) as const;
+    await recorder.pause([ask('c1', long), ask('c2', { to: 'x' }), ask('c3', long)], 0);
+    expect(log.types(claim.taskKey)).toEqual([
+      'artifact.created',
+      'agent.request_confirmation',
+      'task.waiting_for_input',
+    ]);
+    const [created, asked] = payloads().map((event) => (event as [string, Record<string, Record<string, unknown>>])[1]);
+    const { artifact_id, size, sha256 } = created!['artifact']!;
+    const reference = { artifact_id, size, sha256, preview: JSON.stringify(long).slice(0, 1_000) };
+    expect(asked!['confirmations']).toMatchObject([
+      { tool_call_id: 'c1', arguments: reference, digest: digestCall('send', long) },
+      { tool_call_id: 'c2', arguments: { to: 'x' } },
+      { tool_call_id: 'c3', arguments: reference, digest: digestCall('send', long) },
+    ]);
+    expect(JSON.parse(blobs.blobs.get(`acme/${String(sha256)}`)!.toString())).toEqual(long);
+  });
+
+  it('that asks too much at once is refused', async () => {
+    const { recorder } = record();
+    const many = Array.from({ length: 100 }, (_, at) => ({ tool_call_id: `c${at}`, kind: 'client_tool' }) as const);
+    await expect(recorder.pause(many, 0)).rejects.toThrow('over 15872 bytes');
+  });
 });
 
 describe('artifacts of a run', () => {

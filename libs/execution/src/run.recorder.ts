@@ -12,10 +12,10 @@ import {
 } from '#lib/domain';
 import { checkRunnerEvent, checkValue, draftEvent, isKeptAt, OversizeError, ProtocolError } from './admission.js';
 import { ArtifactKeeper, type ArtifactSource, type Kept } from './artifact.keeper.js';
-import { draftPause, type OpenConfirmation } from './confirmations.js';
+import type { OpenConfirmation } from './confirmations.js';
 import type { EventWriter } from './event.writer.js';
 import { draftFinalAnswer, type FinalAnswer } from './final-answer.js';
-import { offloadEvent, splitDelta } from './oversize.js';
+import { draftFittingPause, offloadEvent, splitDelta } from './oversize.js';
 import { RunSteps } from './run-steps.js';
 import { ToolInvocations } from './tool-invocations.js';
 import { storeOutput, type StreamedOutput } from './tool-output.js';
@@ -157,7 +157,8 @@ export class RunRecorder {
 
   /** Stops the run until somebody answers, unless a cancel was asked. @throws ProtocolError when it is not said for what. */
   async pause(confirmations: readonly OpenConfirmation[], nowMs: number): Promise<WriteOutcome> {
-    return this.goOn({ events: draftPause(confirmations, { nowMs, seconds: this.claim.policy.confirmationSeconds }) });
+    const terms = { nowMs, seconds: this.claim.policy.confirmationSeconds };
+    return this.goOn({ events: await draftFittingPause(confirmations, terms, this.keeper) });
   }
 
   fail(error: ErrorBody, details: { readonly phase?: string; readonly usage?: UsageBody } = {}): Promise<WriteOutcome> {

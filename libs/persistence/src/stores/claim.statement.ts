@@ -58,7 +58,7 @@ select w.task_key, w.run_no, w.seq, (extract(epoch from w.at) * 1000)::float8 as
   case when w.run_no = 1 then null else (select json_agg(a) from (
     select tool_call_id, tool_name, digest, decision from confirmations where task_key = w.task_key
       and kind = 'tool_confirmation' and decision is not null
-      and wait_id = (select max(wait_id) from confirmations where task_key = w.task_key)) a) end as asked,
+      and wait_id = (select max(wait_id) from confirmations where task_key = w.task_key) order by position) a) end as asked,
   case when w.run_no = 1 then null else (
     select json_agg(s) from (select ${STEP_COLUMNS} from steps where task_key = w.task_key) s) end as steps,
   case when w.run_no = 1 then null else (select json_agg(a) from (

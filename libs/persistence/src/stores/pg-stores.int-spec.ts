@@ -246,6 +246,50 @@ describe('a task in Postgres', () => {
     });
   });
 
+  it('tells each run what was decided about the calls of the last pause, and a lost run’s successor too', async () => {
+    const key = await submitted();
+    await claim(key);
+    const expires_at = new Date(Date.now() + 60_000).toISOString();
+    const item = (tool_call_id: string, kind: 'tool_confirmation' | 'client_tool') =>
+      ({ tool_call_id, kind, tool_name: 'send', digest: `d-${tool_call_id}`, expires_at }) as const;
+    const pause = async (runNo: number, waitId: string, ids: readonly string[]): Promise<void> => {
+      const confirmations = [...ids.map((id) => item(id, 'tool_confirmation')), item('t', 'client_tool')];
+      const payload = { wait_id: waitId, confirmations, expires_at };
+      const waiting = draft({ type: 'task.waiting_for_input', payload });
+      await log.append([{ ...runAppend(key, 0, [waiting]), guard: { kind: 'run', runNo, runPos: 0 } }]);
+      const decisions = [...ids.map((id) => ({ tool_call_id: id, approved: id !== 'b' })), { tool_call_id: 't' }];
+      const resumed = draft({ type: 'task.resumed', payload: { wait_id: waitId, decided_by: 'bob', decisions } });
+      await log.append([
+        {
+          taskKey: key,
+          guard: { kind: 'control', from: ['waiting_for_input'], waitId },
+          events: [resumed],
+          dispatch: { runNo: runNo + 1, reason: 'resumed', delayMs: 0 },
+        },
+      ]);
+    };
+    const asked = (id: string): object => ({
+      toolCallId: id,
+      toolName: 'send',
+      digest: `d-${id}`,
+      decision: JSON.stringify({ tool_call_id: id, approved: id !== 'b' }),
+    });
+    await pause(1, 'w1', ['a', 'b']);
+    const [second] = await claim(key, 2);
+    expect(second?.asked).toEqual([asked('a'), asked('b')]);
+    await log.append([
+      {
+        ...runAppend(key, 0, [], { checkpoint: '{}', dispatch: { runNo: 3, reason: 'handover', delayMs: 0 } }),
+        guard: { kind: 'run', runNo: 2, runPos: 0 },
+      },
+    ]);
+    const [third] = await claim(key, 3);
+    expect(third).toMatchObject({ event: { type: 'task.retrying' }, asked: [asked('a'), asked('b')] });
+    await pause(3, 'w2', ['c']);
+    const [fourth] = await claim(key, 4);
+    expect(fourth?.asked).toEqual([asked('c')]);
+  });
+
   it('tells the next run of a failed one why, and closes the steps it left open', async () => {
     const key = await submitted();
     await claim(key);
