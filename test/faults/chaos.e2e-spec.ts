@@ -18,6 +18,7 @@ import { readEffects, type ScriptStep } from '../support/scripted/index.js';
 import { until } from '../support/until.js';
 
 const TASKS = atFullSize(1_000, 60);
+const SESSIONS = atFullSize(100, 40);
 const CHAOS_MS = atFullSize(300_000, 12_000);
 /** Up to so long between one fault and the next. */
 const PAUSE_MS = atFullSize(5_000, 1_000);
@@ -52,7 +53,7 @@ async function rowsOf<Row extends pg.QueryResultRow>(text: string): Promise<Row[
   }
 }
 
-/** A few steps with waits in them, checkpoints, and things done to the world. Each run has its own step ids. */
+/** A few steps with waits in them, checkpoints, questions, and things done to the world. Each run has its own step ids. */
 function createScript(): ScriptStep[] {
   const steps = Array.from({ length: chance.between(1, 5) }, (_, at): ScriptStep[] => [
     { event: { type: 'step.started', payload: { step_id: `s${at}-{run}`, step_name: 'Work' } } },
@@ -60,6 +61,9 @@ function createScript(): ScriptStep[] {
     { event: { type: 'step.completed', payload: { step_id: `s${at}-{run}` } } },
     { checkpoint: at },
     ...(chance.next() < 0.5 ? [{ effect: effects }] : []),
+    ...(chance.next() < 0.1
+      ? [{ pause: [{ tool_call_id: `q${at}`, kind: 'question', prompt: 'Which?' }] as const }]
+      : []),
   ]);
   return [...steps.flat(), { result: 'done' }];
 }
@@ -92,20 +96,26 @@ describeWithRedis('everything that can die, dying over and over under load', () 
       const cancelled = new Set<string>();
 
       async function live(at: number): Promise<void> {
-        const taskId = `chaos-${at}`;
+        const [taskId, sessionId] = [`chaos-${at}`, `session-${chance.between(1, SESSIONS)}`];
         const [submitAfterMs, cancelAfterMs] = [chance.next() * CHAOS_MS, chance.between(0, 4_000)];
         const isCancelled = chance.next() < 0.15;
         const script = createScript();
         await delay(submitAfterMs);
         busy += 1;
-        await client.submit(taskId, { agent_id: 'scripted', input: { script } });
-        const followed = client.follow(taskId);
+        await client.submit(taskId, { agent_id: 'scripted', session_id: sessionId, input: { script } });
+        const decisions: Promise<void>[] = [];
+        const followed = client.follow(taskId, ({ event, data }) => {
+          if (event !== 'task.waiting_for_input') return;
+          const { payload } = JSON.parse(data) as { payload: { wait_id: string } };
+          decisions.push(client.decide(taskId, payload.wait_id));
+        });
         if (isCancelled) {
           await delay(cancelAfterMs);
           cancelled.add(taskId);
           await client.cancel(taskId);
         }
         await followed;
+        await Promise.all(decisions);
         busy -= 1;
       }
 

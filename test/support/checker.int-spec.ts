@@ -66,9 +66,9 @@ const succeeded: EventBody = {
   payload: { result: { text: 'done', metadata: { model: 'local' } } },
 };
 
-/** A task of one tool call, from its submission to its end, with a subscriber who has seen it all. */
-async function play(events: readonly EventBody[]): Promise<void> {
-  const submission = createSubmission(await createBackend(test.url));
+/** A task from its submission to these events of its run, with a subscriber who has seen it all. */
+async function play(events: readonly EventBody[], sessionId?: string): Promise<void> {
+  const submission = createSubmission(await createBackend(test.url), { sessionId });
   ({ taskKey } = submission);
   taskId = submission.taskId;
   const requestId = ask('task.submit', taskId);
@@ -180,10 +180,13 @@ describe('the checker', () => {
     ]);
   });
 
-  it('(e) names an answer of two that has no record of its own', async () => {
+  it('(e) names an answer of two that has no record of its own, and records of answers that are not in the log', async () => {
     await record('task.resume', taskId, ask('task.resume', taskId));
     const second = ask('task.resume', taskId);
-    expect(await findings()).toEqual([{ rule: 'e', what: `task.resume of ${taskId}: no record of request ${second}` }]);
+    expect(await findings()).toEqual([
+      { rule: 'e', what: `task.resume of ${taskId}: no record of request ${second}` },
+      { rule: 'e', what: `task.resume of ${taskId}: 1 records of 0 answers in the log` },
+    ]);
   });
 
   it('(f) names a side effect that happened twice, and one the log does not know', async () => {
@@ -192,6 +195,13 @@ describe('the checker', () => {
       { rule: 'f', what: `token-1 of ${taskId} in run 1 and in run 2` },
       { rule: 'f', what: `token-2 of ${taskId} in run 2 is not in the log` },
     ]);
+  });
+
+  it('(g) names a task of a session that began before the one before it had ended', async () => {
+    await play([invoked], 'turns');
+    const first = taskId;
+    await play([invoked, succeeded], 'turns');
+    expect(await findings()).toContainEqual({ rule: 'g', what: `${taskId} began before ${first} had ended` });
   });
 
   it('calls a run void in which no fault has struck, or nobody has asked for anything', () => {

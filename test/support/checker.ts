@@ -13,6 +13,7 @@ const RULES = {
   d: 'rows are what events say',
   e: 'every acknowledged change has one audit record, and no other is there',
   f: 'no side effect happened twice, or without being in the log',
+  g: 'tasks of a session run one after another, in the order in which they came',
 } as const;
 
 type Rule = keyof typeof RULES;
@@ -35,6 +36,9 @@ export interface Verdict {
 interface StoredTask {
   readonly taskKey: TaskKey;
   readonly taskId: TaskId;
+  readonly session: string;
+  /** The place in the session; null for a task without one. */
+  readonly ordinal: number | null;
   readonly events: readonly StoredEvent[];
 }
 
@@ -67,6 +71,7 @@ export async function checkHistory(
     d: projections,
     e: wrongAudit(evidence),
     f: wrongEffects(evidence),
+    g: overlaps(evidence),
   };
   const findings = (Object.keys(broken) as Rule[]).flatMap((rule) => broken[rule].map((what) => ({ rule, what })));
   const logs = [...evidence.tasks.values()];
@@ -89,6 +94,10 @@ export function assertClean({ findings, checked, faults }: Verdict): void {
   if (checked.requests === 0) throw new Error('The run is void: nobody has asked for anything.');
 }
 
+const TASKS = `select task_key as "taskKey", task_id as "taskId", ordinal::int,
+  concat_ws(' ', agent_id, coalesce(user_id, created_by), session_id) as session
+  from tasks`;
+
 async function readDatabase(databaseUrl: string): Promise<Pick<Evidence, 'tasks' | 'audit'>> {
   const database = new Database({ databaseUrl, max: 2, name: 'checker' });
   const sql = new pg.Client({ connectionString: databaseUrl, options: '-c search_path=switchyard' });
@@ -96,9 +105,8 @@ async function readDatabase(databaseUrl: string): Promise<Pick<Evidence, 'tasks'
   try {
     const log = new PgEventLog(database, database);
     const tasks = new Map<string, StoredTask>();
-    const { rows } = await sql.query<{ task_key: TaskKey; task_id: TaskId }>('select task_key, task_id from tasks');
-    for (const { task_key: taskKey, task_id: taskId } of rows) {
-      tasks.set(taskId, { taskKey, taskId, events: await eventsOf(log, taskKey) });
+    for (const row of (await sql.query<Omit<StoredTask, 'events'>>(TASKS)).rows) {
+      tasks.set(row.taskId, { ...row, events: await eventsOf(log, row.taskKey) });
     }
     const audit = new Map<string, string[]>();
     const records = await sql.query<{ action: string; target: string; request_id: string }>(
@@ -162,7 +170,7 @@ function streamFault({ afterSeq, events, isComplete }: Subscription, task: Store
     : undefined;
 }
 
-function wrongAudit({ history, audit }: Evidence): string[] {
+function wrongAudit({ history, audit, tasks }: Evidence): string[] {
   const byName = new Map<string, SentRequest[]>();
   for (const sent of history.requests) {
     const name = auditName(sent.action, sent.taskId);
@@ -170,7 +178,14 @@ function wrongAudit({ history, audit }: Evidence): string[] {
   }
   const missing = [...byName].flatMap(([name, sent]) => auditFault(sent, audit.get(name) ?? []) ?? []);
   const foreign = [...audit.keys()].filter((name) => !byName.has(name)).map((name) => `${name}: nobody asked for it`);
-  return [...missing, ...foreign];
+  const answered = history.requests.filter(({ action }) => action === 'task.resume').map(taskOf);
+  const uneven = [...new Set(answered)].flatMap((taskId) => {
+    const accepted = tasks.get(taskId)?.events.filter(({ type }) => type === 'task.resumed').length ?? 0;
+    const name = auditName('task.resume', taskId);
+    const records = audit.get(name)?.length ?? 0;
+    return records === accepted ? [] : [`${name}: ${records} records of ${accepted} answers in the log`];
+  });
+  return [...missing, ...foreign, ...uneven];
 }
 
 /** How many records the same change of one task may have, when one of its requests was acknowledged. */
@@ -201,6 +216,21 @@ function wrongEffects({ effects, tasks }: Evidence): string[] {
     const events = tasks.get(taskId)?.events ?? [];
     const isLogged = events.some(({ type, payload }) => type === 'tool.invoked' && callOf(payload) === token);
     return isLogged ? [] : [`${token} of ${taskId} in run ${runNo} is not in the log`];
+  });
+}
+
+/** A task may start when the one before it has ended, or never started, and not earlier. */
+function overlaps({ tasks }: Evidence): string[] {
+  const started = [...tasks.values()].flatMap(({ taskId, session, ordinal, events }) => {
+    const startedAtMs = events.find(({ type }) => type === 'task.started')?.atMs;
+    const endedAtMs = events.find(({ type }) => isTerminalEvent(type))?.atMs ?? Infinity;
+    return startedAtMs === undefined || ordinal === null ? [] : [{ taskId, session, ordinal, startedAtMs, endedAtMs }];
+  });
+  started.sort((one, other) => one.session.localeCompare(other.session) || one.ordinal - other.ordinal);
+  return started.flatMap((task, at) => {
+    const before = started[at - 1];
+    if (before?.session !== task.session || before.endedAtMs <= task.startedAtMs) return [];
+    return [`${task.taskId} began before ${before.taskId} had ended`];
   });
 }
 

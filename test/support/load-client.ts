@@ -40,9 +40,17 @@ export class LoadClient {
     await this.insist('task.cancel', taskId, () => this.post('task.cancel', taskId, `/${taskId}/cancel`, {}));
   }
 
-  /** One answer to what a task waits for; undefined when there was no answer to that. */
-  async resume(taskId: string, body: Readonly<Record<string, unknown>>): Promise<Answer | undefined> {
-    return this.post('task.resume', taskId, `/${taskId}/resume`, body);
+  /** Answers a question twice at once, each time otherwise, until one of these is accepted or somebody else's was. */
+  async decide(taskId: string, waitId: string): Promise<void> {
+    const say = (input: string): Promise<Answer | undefined> =>
+      this.post('task.resume', taskId, `/${taskId}/resume`, { wait_id: waitId, input });
+    while (!this.isStopped) {
+      const answers = await Promise.all([say('this'), say('that')]);
+      const strange = answers.find((answer) => answer && ![202, 409, 503].includes(answer.status));
+      if (strange) throw new Error(`an answer to ${taskId} was answered with ${strange.status}`);
+      if (answers.some((answer) => answer?.status === 202 || answer?.status === 409)) return;
+      await delay(100);
+    }
   }
 
   /** Reads a task to its end, over as many connections as it takes; `onFrame` is told of each event. */
