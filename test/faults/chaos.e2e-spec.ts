@@ -79,13 +79,13 @@ describeWithRedis('everything that can die, dying over and over under load', () 
       runtimes: 2,
       env,
     });
-  }, 90_000);
+  }, 180_000);
 
   afterAll(async () => {
     await installation?.stop();
     await Promise.all([redis?.remove(), postgres?.remove()]);
     rmSync(world, { recursive: true, force: true });
-  }, 60_000);
+  }, 180_000);
 
   it(
     `loses nothing of ${TASKS} tasks, does nothing twice, and shows every reader the whole of every log`,

@@ -34,7 +34,7 @@ beforeAll(async () => {
   });
   history = new ClientHistory();
   client = new LoadClient(history, () => installation.gateways.map(({ url }) => url));
-}, 90_000);
+}, 180_000);
 
 afterAll(async () => {
   client?.stop();

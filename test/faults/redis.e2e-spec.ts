@@ -34,7 +34,7 @@ describeWithRedis('a Redis', () => {
     sql = new pg.Client({ connectionString: test.url, options: '-c search_path=switchyard' });
     await sql.connect();
     installation = await Installation.start({ databaseUrl: test.url, redisUrl: redis.url, gateways: 2, runtimes: 1 });
-  }, 60_000);
+  }, 180_000);
 
   afterAll(async () => {
     await installation?.stop();
@@ -42,7 +42,7 @@ describeWithRedis('a Redis', () => {
     await sql?.end();
     await test?.drop();
     rmSync(dir, { recursive: true, force: true });
-  }, 60_000);
+  }, 180_000);
 
   it('that is away while tasks come in, and comes back with nothing, costs none: each runs once, also those of a gateway that died meanwhile', async () => {
     const history = new ClientHistory();
@@ -99,7 +99,7 @@ describeWithRedis('a Redis', () => {
     await gateway.end('SIGTERM');
     installation.gateways.splice(installation.gateways.indexOf(gateway), 1);
     await proxy.close();
-  }, 60_000);
+  }, 180_000);
 
   it('that evicts keys is refused by gateway and runtime alike, in a line that says why', async () => {
     const evicting = await RedisServer.start('--maxmemory', '64mb', '--maxmemory-policy', 'allkeys-lru');
@@ -113,5 +113,5 @@ describeWithRedis('a Redis', () => {
       installation.runtimes.pop();
       await evicting.remove();
     }
-  }, 60_000);
+  }, 180_000);
 });

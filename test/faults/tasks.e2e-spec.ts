@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { createDatabase, type TestDatabase } from '../support/database.js';
+import { atFullSize } from '../support/full-size.js';
 import { call, Installation } from '../support/installation.js';
 import { createKeys } from '../support/keys.js';
 import { testRedisUrl } from '../support/redis.js';
 import type { ScriptStep } from '../support/scripted/index.js';
 import { until } from '../support/until.js';
+
+const DECISIONS = atFullSize(200, 20);
 
 let test: TestDatabase;
 let sql: pg.Client;
@@ -17,7 +20,7 @@ beforeAll(async () => {
   await sql.connect();
   const env = { LEASE_SECONDS: '10', AGENTS_FILE: 'test/faults/agents.yaml' };
   installation = await Installation.start({ databaseUrl: test.url, redisUrl: testRedisUrl(), gateways: 2, runtimes: 1, env }); // prettier-ignore
-}, 60_000);
+}, 180_000);
 
 afterAll(async () => {
   await installation?.stop();
@@ -27,8 +30,8 @@ afterAll(async () => {
 
 const at = (gateway: number, path = ''): string => `${installation.gateways[gateway]!.url}/v1/tasks${path}`;
 
-async function submit(agentId: string, input: unknown): Promise<string> {
-  const { status, body } = await call(at(0), { body: { agent_id: agentId, input } });
+async function submit(agentId: string, input: unknown, more: object = {}): Promise<string> {
+  const { status, body } = await call(at(0), { body: { agent_id: agentId, input, ...more } });
   expect(status).toBe(202);
   return String(body['task_id']);
 }
@@ -92,6 +95,59 @@ describe('a cancel', () => {
     expect(await snapshot(taskId)).toMatchObject({ state: 'running' });
     await expectCancelled(taskId);
   });
+});
+
+describe('answers', () => {
+  const ASK: ScriptStep = { pause: [{ tool_call_id: 'q', kind: 'question', prompt: 'Which?' }] };
+
+  async function answer(gateway: number, taskId: string, waitId: unknown, input: string): ReturnType<typeof call> {
+    return call(at(gateway, `/${taskId}/resume`), { body: { wait_id: waitId, input } });
+  }
+
+  it(`given to one wait at both gateways at once, ${DECISIONS} times: one is taken, the other is told which, and nothing goes on twice`, async () => {
+    const ids = await Promise.all(Array.from({ length: DECISIONS }, () => play([ASK, { result: 'answered' }])));
+    const waits = await Promise.all(ids.map((taskId) => stateIs(taskId, 'waiting_for_input')));
+    const told = await Promise.all(
+      ids.map((taskId, task) =>
+        Promise.all([0, 1].map((gateway) => answer(gateway, taskId, waits[task]!['wait_id'], `${gateway}`))),
+      ),
+    );
+    for (const [task, both] of told.entries()) {
+      expect(both.map(({ status }) => status).sort()).toEqual([202, 409]);
+      const taken = both.findIndex(({ status }) => status === 202);
+      const decision = {
+        wait_id: waits[task]!['wait_id'],
+        decided_by: 'admin',
+        decisions: [{ tool_call_id: 'q', input: `${taken}` }],
+      };
+      expect(both[1 - taken]!.body).toMatchObject({ code: 'not_waiting', decision });
+      expect(await stateIs(ids[task]!, 'succeeded')).toMatchObject({ run_no: 2 });
+    }
+  }, 60_000);
+
+  it('that come too late change nothing: the task has failed, and says that nobody answered in time', async () => {
+    const taskId = await play([ASK, { result: 'answered' }], 'hasty');
+    const { wait_id: waitId } = await stateIs(taskId, 'waiting_for_input');
+    const end = await stateIs(taskId, 'failed');
+    expect(end).toMatchObject({ error: { code: 'confirmation_expired' }, pending_confirms: [] });
+    const late = await answer(1, taskId, waitId, 'this');
+    expect(late).toMatchObject({ status: 409, body: { code: 'not_waiting', decision: null } });
+    expect((await types(taskId)).filter((type) => type === 'task.resumed')).toEqual([]);
+  });
+});
+
+describe('a session', () => {
+  it('goes on with its next task when the first one has died with its runtime', async () => {
+    const script = [{ checkpoint: 1 }, { wait_ms: 60_000 }, { result: 'never' }];
+    const first = await submit('fragile', { script }, { session_id: 'bereaved' });
+    const next = await submit('fragile', { script: [{ result: 'next' }] }, { session_id: 'bereaved' });
+    await stateIs(first, 'running');
+    expect(await snapshot(next)).toMatchObject({ state: 'queued', blocked_by: first });
+    await installation.runtimes.shift()!.end('SIGKILL');
+    await installation.addRuntime();
+    expect(await stateIs(first, 'failed')).toMatchObject({ error: { code: 'runtime_lost' } });
+    expect(await stateIs(next, 'succeeded')).toMatchObject({ run_no: 1, blocked_by: null });
+  }, 60_000);
 });
 
 describe('a key', () => {

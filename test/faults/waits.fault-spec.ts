@@ -33,7 +33,7 @@ beforeAll(async () => {
     runtimes: 1,
     env: { LEASE_SECONDS: '10', RUN_SLOTS: String(SLOTS) },
   });
-}, 60_000);
+}, 180_000);
 
 afterAll(async () => {
   await installation?.stop();

@@ -45,7 +45,7 @@ export class Member {
     let hasEnded = false;
     void this.exited.then(() => (hasEnded = true));
     const answers = async (): Promise<boolean> => hasEnded || (await fetch(`${this.url}/health/ready`)).ok;
-    await until(answers, { timeoutMs: 30_000, what: `${this.url} to be ready` }).catch((error: unknown) => {
+    await until(answers, { timeoutMs: 90_000, what: `${this.url} to be ready` }).catch((error: unknown) => {
       throw new Error(`${String(error)}\n${this.log}`);
     });
     if (hasEnded) throw new Error(`ended with ${this.child.exitCode} before it was ready\n${this.log}`);
