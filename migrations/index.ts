@@ -7,7 +7,7 @@ import { SubmittedTools1764500000007 } from './0007-submitted-tools.js';
 import { Sessions1764500000008 } from './0008-sessions.js';
 import { Life1764500000009 } from './0009-life.js';
 import { Artifacts1764500000010 } from './0010-artifacts.js';
-import { Agents1764500000011 } from './0011-agents.js';
+import { AgentsAndRetention1764500000011 } from './0011-agents-and-retention.js';
 
 /** In the order they are applied. */
 export const MIGRATIONS = [
@@ -20,5 +20,5 @@ export const MIGRATIONS = [
   Sessions1764500000008,
   Life1764500000009,
   Artifacts1764500000010,
-  Agents1764500000011,
+  AgentsAndRetention1764500000011,
 ];

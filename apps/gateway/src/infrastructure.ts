@@ -1,5 +1,12 @@
 import { CATALOG } from '#lib/adapters/catalog';
-import { type BlobRemovals, DomainError, type Logger, type RunStore, type SecretStore } from '#lib/domain';
+import {
+  type BlobRemovals,
+  DomainError,
+  type Logger,
+  type Retention,
+  type RunStore,
+  type SecretStore,
+} from '#lib/domain';
 import { createMessaging } from '#lib/messaging';
 import {
   Database,
@@ -11,6 +18,7 @@ import {
   PgEventLog,
   PgKeyStore,
   PgPartitions,
+  PgRetention,
   PgRunStore,
   PgSecretStore,
   PgSessionStore,
@@ -34,7 +42,7 @@ export interface Infrastructure {
   close(): Promise<void>;
 }
 
-type Ports = CorePorts & { readonly removals: BlobRemovals };
+type Ports = CorePorts & { readonly removals: BlobRemovals; readonly retention: Retention };
 
 /** Opens database, queue, bus and files. @throws DomainError `unavailable` with one line for the operator. */
 export async function openInfrastructure(
@@ -85,7 +93,7 @@ export async function openInfrastructure(
   }
 }
 
-type Stores = Pick<Ports, 'tasks' | 'sessions' | 'agents' | 'keys' | 'removals' | 'uploads' | 'health'>;
+type Stores = Pick<Ports, 'tasks' | 'sessions' | 'agents' | 'keys' | 'removals' | 'retention' | 'uploads' | 'health'>;
 
 function storesOver(
   requests: Database,
@@ -98,6 +106,7 @@ function storesOver(
     agents: new PgAgentStore(source),
     keys: new PgKeyStore(source),
     removals: new PgBlobRemovals(requests),
+    retention: new PgRetention(requests),
     uploads: new PgUploadStore(requests),
     health: new PgDatabaseHealth(requests),
   };

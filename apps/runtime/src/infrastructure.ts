@@ -6,6 +6,7 @@ import {
   PgDatabaseHealth,
   PgEventLog,
   PgPartitions,
+  PgRetention,
   PgRunStore,
   PgSessionStore,
   ThreadLeaseKeeper,
@@ -27,6 +28,7 @@ export class Infrastructure {
   readonly partitions: PgPartitions;
   readonly blobs: BlobStore;
   readonly removals: PgBlobRemovals;
+  readonly retention: PgRetention;
 
   private constructor(
     private readonly databases: { readonly writer: Database; readonly requests: Database },
@@ -42,6 +44,7 @@ export class Infrastructure {
     this.partitions = new PgPartitions(requests);
     this.blobs = storage.blobs;
     this.removals = new PgBlobRemovals(requests);
+    this.retention = new PgRetention(requests);
   }
 
   static async open(

@@ -42,13 +42,24 @@ export class RuntimeLifecycle {
 
   async start(): Promise<void> {
     const { infrastructure, adapters, advancer, live, logger, metrics, intake, readiness, writer } = this.parts;
-    const { messaging, partitions, runs, blobs, removals } = infrastructure;
+    const { messaging, partitions, runs, blobs, removals, retention } = infrastructure;
     await this.assertSchema();
     prepareBuiltinTools();
     await live.start();
     this.sweeps.start(
       createSweeps(
-        { runs, writer, advancer, logger, metrics, blobs, removals, queue: messaging.queue, bus: messaging.bus },
+        {
+          runs,
+          writer,
+          advancer,
+          logger,
+          metrics,
+          blobs,
+          removals,
+          retention,
+          queue: messaging.queue,
+          bus: messaging.bus,
+        },
         {
           leaseMs: this.config.leaseMs,
           canResume: (runner) => adapters.canResume(runner),

@@ -114,6 +114,7 @@ export type {
   DueTask,
   ExpiredWait,
 } from './ports/run-store.js';
+export { Retention } from './ports/retention.js';
 export { SecretStore } from './ports/secret-store.js';
 export { SessionStore } from './ports/session-store.js';
 export type { OvertakenTask, SessionTurns } from './ports/session-store.js';

@@ -14,5 +14,6 @@ export { PgSessionStore } from './stores/pg-session-store.js';
 export { PgTaskStore } from './stores/pg-task-store.js';
 export { PgDatabaseHealth } from './stores/pg-database-health.js';
 export { PgPartitions } from './stores/pg-partitions.js';
+export { PgRetention } from './stores/pg-retention.js';
 export { PgSecretStore } from './stores/pg-secret-store.js';
 export { PgUploadStore } from './stores/pg-upload-store.js';

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { MIGRATIONS } from '../../../migrations/index.js';
+import { ownerClient } from '../../../test/support/aged-task.js';
 import { createDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { createOwnerDataSource } from './data-source.js';
 import { migrate, pendingMigrations } from './migrate.js';
@@ -21,6 +22,26 @@ describe('migrate', () => {
     const applied = await Promise.all([migrate(options), migrate(options), migrate(options)]);
     expect(applied.map((names) => names.length).sort()).toEqual([0, 0, MIGRATIONS.length]);
     expect(await pendingMigrations(test.url)).toEqual([]);
+  });
+
+  it('writes how long tasks are kept where it is told, and changes nothing where it is not', async () => {
+    const options = { ownerUrl: test.url, databaseUrl: test.url };
+    const terms = async (): Promise<Record<string, number>> => {
+      const owner = await ownerClient(test.url);
+      const { rows } = await owner.query<{ tenant: string; days: number }>('select tenant, days from retention');
+      await owner.end();
+      return Object.fromEntries(rows.map(({ tenant, days }) => [tenant, days]));
+    };
+    const tenants = (entries: Record<string, number>) => ({ tenants: new Map(Object.entries(entries)) });
+    expect(await terms()).toEqual({ '': 30 });
+    await migrate({ ...options, retention: { days: 90, ...tenants({ acme: 7, lab: 400 }) } });
+    expect(await terms()).toEqual({ '': 90, acme: 7, lab: 400 });
+    await migrate(options);
+    expect(await terms()).toEqual({ '': 90, acme: 7, lab: 400 });
+    await migrate({ ...options, retention: tenants({ acme: 8 }) });
+    expect(await terms()).toEqual({ '': 90, acme: 8 });
+    await migrate({ ...options, retention: { days: 30, ...tenants({}) } });
+    expect(await terms()).toEqual({ '': 30 });
   });
 
   it('leaves no difference between the entities and the schema', async () => {

@@ -13,8 +13,17 @@ export interface MigrateOptions {
   readonly ownerUrl: string;
   /** How the processes connect; its user is given the application's role. */
   readonly databaseUrl: string;
+  readonly retention?: RetentionTerms;
   /** Other tables to bring up to date under the same lock, such as the queue's; the role gets the use of a `schema` named. */
   readonly others?: readonly { readonly schema?: string; readonly migrate: (ownerUrl: string) => Promise<void> }[];
+}
+
+/** Days tasks are kept after their end, 1 to 36,500; what is absent stays as it is. */
+export interface RetentionTerms {
+  /** For tenants without days of their own; at first 30. */
+  readonly days?: number;
+  /** Tenants with days of their own, all of them. */
+  readonly tenants?: ReadonlyMap<string, number>;
 }
 
 /**
@@ -35,6 +44,7 @@ export async function migrate(options: MigrateOptions): Promise<readonly string[
       if (other.schema !== undefined) await grantOther(client, other.schema);
     }
     await client.query(`select ${SCHEMA}.ensure_partitions(1, 30)`);
+    await setRetention(client, options.retention ?? {});
     await grantRole(client, new URL(options.databaseUrl).username);
     return applied;
   } finally {
@@ -63,6 +73,20 @@ async function assertServer(client: pg.Client): Promise<void> {
   if (server.encoding !== 'UTF8') {
     throw new DomainError('unavailable', `DATABASE_URL: the database must be encoded in UTF8, not ${server.encoding}.`);
   }
+}
+
+/** Written here and nowhere else: processes remove what is past these terms, and cannot change them. */
+async function setRetention(client: pg.Client, { days, tenants }: RetentionTerms): Promise<void> {
+  if (days !== undefined) await client.query(`update ${SCHEMA}.retention set days = $1 where tenant = ''`, [days]);
+  if (tenants === undefined) return;
+  const given = [[...tenants.keys()], [...tenants.values()]];
+  await client.query(
+    `with given as (select * from unnest($1::text[], $2::int[]) as g(tenant, days)),
+      others as (delete from ${SCHEMA}.retention where tenant <> '' and tenant not in (select tenant from given))
+    insert into ${SCHEMA}.retention (tenant, days) select tenant, days from given
+    on conflict (tenant) do update set days = excluded.days`,
+    given,
+  );
 }
 
 async function grantOther(client: pg.Client, schema: string): Promise<void> {

@@ -89,7 +89,7 @@ export class SubmissionsService {
   ) {}
 
   /**
-   * @throws DomainError `invalid_request`, `idempotency_conflict`, `unknown_agent`, `agent_disabled`, `no_route`,
+   * @throws DomainError `invalid_request`, `idempotency_conflict`, `gone`, `unknown_agent`, `agent_disabled`, `no_route`,
    * `unsupported_input`, `session_busy`
    */
   async submit(caller: Caller, request: SubmitRequest): Promise<Submitted> {
@@ -125,9 +125,10 @@ export class SubmissionsService {
     }
     // A session never leaves the backend it keeps.
     if (outcome.kind === 'elsewhere') throw new Error('a session has left its backend');
+    if (outcome.kind === 'gone') throw removed();
     const { taskKey, taskId } = outcome;
     const task = await this.store.snapshot({ tenant: asked.caller.tenant }, taskId);
-    if (!task) throw new DomainError('gone', 'The task of this key was removed.');
+    if (!task) throw removed();
     const { state, lastSeq, agentId } = task;
     return { taskKey, taskId, state, lastSeq, created: false, warnings: this.warnings(asked, agentId) };
   }
@@ -178,6 +179,10 @@ export class SubmissionsService {
     });
     return { backend, on };
   }
+}
+
+function removed(): DomainError {
+  return new DomainError('gone', 'The task of this key was removed: the time it is kept for is over.');
 }
 
 type Backend = Pick<BackendVersion, 'id' | 'runner' | 'pool'>;

@@ -51,13 +51,15 @@ export interface Submission {
 }
 
 /**
- * `created`: made now. `existing`: the same request came before. `conflict`: a key names something else. `busy`: its
+ * `created`: made now. `existing`: the same request came before. `gone`: it did, and its
+ * task was removed since. `conflict`: a key names something else. `busy`: its
  * session has an unfinished task and its strategy is `reject`. `elsewhere`: its session keeps another backend. Only
  * `created` left anything behind.
  */
 export type SubmitOutcome =
   | CreatedOutcome
   | { readonly kind: 'existing'; readonly taskKey: TaskKey; readonly taskId: TaskId }
+  | { readonly kind: 'gone' }
   | { readonly kind: 'conflict' }
   | { readonly kind: 'busy' }
   | { readonly kind: 'elsewhere'; readonly backend: Pick<BackendVersion, 'id' | 'runner' | 'pool'> };

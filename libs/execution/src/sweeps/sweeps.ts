@@ -1,4 +1,4 @@
-import type { BlobRemovals, BlobStore, EventBus, Logger, Metrics, RunQueue, RunStore } from '#lib/domain';
+import type { BlobRemovals, BlobStore, EventBus, Logger, Metrics, Retention, RunQueue, RunStore } from '#lib/domain';
 import type { EventWriter } from '../event.writer.js';
 import type { SessionAdvancer } from '../session.advancer.js';
 import { BlobsSweep } from './blobs.sweep.js';
@@ -6,6 +6,7 @@ import { DeadlinesSweep } from './deadlines.sweep.js';
 import { ExpiriesSweep } from './expiries.sweep.js';
 import { LostRunsSweep } from './lost-runs.sweep.js';
 import { OutboxSweep } from './outbox.sweep.js';
+import { RetentionSweep } from './retention.sweep.js';
 import { SessionsSweep } from './sessions.sweep.js';
 import type { Sweep } from './sweep.loop.js';
 
@@ -19,6 +20,7 @@ export interface SweepsPorts {
   readonly bus: EventBus;
   readonly blobs: BlobStore;
   readonly removals: BlobRemovals;
+  readonly retention: Retention;
   readonly logger: Logger;
   readonly metrics?: Metrics;
 }
@@ -39,6 +41,7 @@ export function createSweeps(ports: SweepsPorts, options: SweepsOptions): readon
     new DeadlinesSweep(ports),
     new ExpiriesSweep(ports),
     new BlobsSweep(ports),
+    new RetentionSweep(ports),
     new SessionsSweep(ports.advancer),
     {
       name: 'partitions',

@@ -52,7 +52,7 @@ export class PgSubmissions {
     const [first] = rows;
     if (!first) return undefined;
     if (rows.some((row) => row.task_key !== first.task_key || !matches(row, keys))) return { kind: 'conflict' };
-    return { kind: 'existing', taskKey: first.task_key as TaskKey, taskId: first.task_id };
+    return existing(first.task_key, first.task_id);
   }
 
   /** Two keys in one transaction: either both come to name the new task, or nothing is written. */
@@ -82,9 +82,9 @@ export class PgSubmissions {
     }
     if (row.verdict === 'busy') return { kind: 'busy' };
     if (row.verdict === 'elsewhere') return { kind: 'elsewhere', backend: backendOf(row as SessionSubmitRow) };
-    if (!matches(row, submission)) return { kind: 'conflict' };
+    if (row.task_key === null || !matches(row, submission)) return { kind: 'conflict' };
     const [task] = await this.database.query<{ task_id: TaskId }>(TASK_ID_OF, [row.task_key]);
-    return task ? { kind: 'existing', taskKey: row.task_key as TaskKey, taskId: task.task_id } : { kind: 'conflict' };
+    return existing(row.task_key, task?.task_id ?? null);
   }
 }
 
@@ -139,9 +139,14 @@ function backendOf(row: SessionSubmitRow): { id: string; runner: string; pool: s
 
 interface FoundRow {
   readonly task_key: string;
-  readonly task_id: TaskId;
+  readonly task_id: TaskId | null;
   readonly principal: string;
   readonly body_hash: Buffer;
+}
+
+/** A key outlives its task. */
+function existing(taskKey: string, taskId: TaskId | null): SubmitOutcome {
+  return taskId === null ? { kind: 'gone' } : { kind: 'existing', taskKey: taskKey as TaskKey, taskId };
 }
 
 function matches(row: { readonly principal: string; readonly body_hash: Buffer }, keys: SubmissionKeys): boolean {
@@ -151,7 +156,7 @@ function matches(row: { readonly principal: string; readonly body_hash: Buffer }
 const FIND: Statement = {
   name: 'task-store.find',
   text: `
-select k.task_key, t.task_id, k.principal, k.body_hash from submit_keys k join tasks t using (task_key)
+select k.task_key, t.task_id, k.principal, k.body_hash from submit_keys k left join tasks t using (task_key)
 where k.tenant = $1 and (k.kind = 'task_id' and k.owner = '' and k.key = $2
   or k.kind = 'idempotency' and k.owner = $3 and k.key = $4)`,
 };

@@ -1,6 +1,7 @@
 import {
   type ArtifactId,
   type ArtifactRecord,
+  DomainError,
   isTerminal,
   type Metrics,
   NO_METRICS,
@@ -59,7 +60,9 @@ export class PgTaskStore extends TaskStore {
 
   override async snapshot(scope: TaskScope, taskId: TaskId): Promise<TaskSnapshot | undefined> {
     const [row] = await this.database.query<SnapshotRow>(SNAPSHOT, [scope.tenant, taskId, scope.principal ?? null]);
-    return row && decodeSnapshot(row);
+    if (row) return decodeSnapshot(row);
+    await this.assertNotGone(scope, taskId);
+    return undefined;
   }
 
   override async list(scope: TaskScope, filter: TaskFilter, page: PageRequest): Promise<Page<TaskSnapshot>> {
@@ -102,7 +105,21 @@ export class PgTaskStore extends TaskStore {
     const [row] = await this.database.query<ArtifactRow>(LINKED_ARTIFACT, [artifactId]);
     return row && decodeArtifact(row);
   }
+
+  /** Only the key is left of a task that was removed, and only for some time. */
+  private async assertNotGone(scope: TaskScope, taskId: TaskId): Promise<void> {
+    const rows = await this.database.query(GONE, [scope.tenant, taskId, scope.principal ?? null]);
+    if (rows.length > 0) throw new DomainError('gone', 'The task was removed: the time it is kept for is over.');
+  }
 }
+
+const GONE: Statement = {
+  name: 'task-store.gone',
+  text: `
+select from submit_keys
+where tenant = $1 and kind = 'task_id' and owner = '' and key = $2 and ($3::text is null or principal = $3)
+  and gone_until is not null`,
+};
 
 const SNAPSHOT: Statement = {
   name: 'task-store.snapshot',

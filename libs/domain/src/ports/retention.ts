@@ -1,0 +1,8 @@
+/** The removal of what is past its time. */
+export abstract class Retention {
+  /**
+   * One bounded step; safe from any number of processes at once, of which one works.
+   * @returns how much was removed; 0: nothing is left to do, or another process is at it.
+   */
+  abstract prune(maxRows: number): Promise<number>;
+}
