@@ -76,6 +76,9 @@ export class Database {
       throw asUnavailable(error);
     });
     let broken: Error | undefined;
+    // A connection that dies between two statements tells nobody else, and an error nobody hears ends the process.
+    const onError = (error: Error): void => void (broken = error);
+    client.on('error', onError);
     try {
       await client.query('begin');
       const result = await work(client);
@@ -86,6 +89,7 @@ export class Database {
       throw asUnavailable(error);
     } finally {
       client.release(broken);
+      client.off('error', onError);
     }
   }
 

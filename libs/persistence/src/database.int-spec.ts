@@ -1,0 +1,40 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { createDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { Database } from './database.js';
+
+let test: TestDatabase;
+let database: Database;
+
+beforeEach(async () => {
+  test = await createDatabase();
+  database = new Database({ databaseUrl: test.url, max: 2, name: 'test' });
+});
+
+afterEach(async () => {
+  await database.close();
+  await test.drop();
+});
+
+async function terminate(pid: number): Promise<void> {
+  const owner = new pg.Client({ connectionString: test.url });
+  await owner.connect();
+  await owner.query('select pg_terminate_backend($1)', [pid]);
+  await owner.end();
+}
+
+describe('a transaction', () => {
+  it('whose connection dies between two statements fails as unavailable, and the next one has another', async () => {
+    const broken = database.transaction(async (client) => {
+      const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+      const ended = new Promise((resolve) => client.once('end', resolve));
+      await terminate(rows[0]!.pid);
+      await ended;
+      await client.query('select 1');
+    });
+    await expect(broken).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(database.transaction((client) => client.query('select 1 as one'))).resolves.toMatchObject({
+      rows: [{ one: 1 }],
+    });
+  });
+});
