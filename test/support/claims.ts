@@ -36,6 +36,7 @@ export function createClaim(change: Partial<Claim> = {}): Claim {
     allowedTools: [],
     checkpoint: null,
     answer: null,
+    conversation: null,
     asked: [],
     steps: [],
     artifacts: [],

@@ -11,6 +11,8 @@ export interface FinalAnswer {
   /** The message that was streamed as the answer; absent when there was none. */
   readonly messageId?: string;
   readonly usage?: UsageBody;
+  /** What the session's next task is given. */
+  readonly conversation?: unknown;
 }
 
 /** The events that end a task well: the answer as a message, then `task.succeeded`. They belong in one append. */

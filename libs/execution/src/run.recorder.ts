@@ -8,6 +8,7 @@ import {
   type EventBody,
   type EventDraft,
   type Payload,
+  type SessionEnd,
   type UsageBody,
 } from '#lib/domain';
 import { checkRunnerEvent, checkValue, draftEvent, isKeptAt, OversizeError, ProtocolError } from './admission.js';
@@ -25,6 +26,8 @@ import { RunCursor, type Write, type WriteOutcome } from './write-queue.js';
 const MAX_WAITING = 1_000;
 /** Bytes of JSON in one checkpoint. */
 const CHECKPOINT_MAX_BYTES = 4 * 1_024 * 1_024;
+/** Bytes of JSON that a session remembers. */
+const CONVERSATION_MAX_BYTES = 1_024 * 1_024;
 
 /** Files that one run may keep. */
 const MAX_ARTIFACTS = 1_000;
@@ -152,7 +155,8 @@ export class RunRecorder {
     if (open !== undefined) throw new ProtocolError(`The run ended with the step ${open.slice(0, 64)} still open.`);
     const { detail } = this.claim;
     const isStarted = answer.messageId !== undefined && this.startedMessages.has(answer.messageId);
-    return this.finish({ events: await draftFinalAnswer(answer, { detail, isStarted, keeper: this.keeper }) });
+    const session = sessionEnd(answer.conversation);
+    return this.finish({ events: await draftFinalAnswer(answer, { detail, isStarted, keeper: this.keeper }) }, session);
   }
 
   /** Stops the run until somebody answers, unless a cancel was asked. @throws ProtocolError when it is not said for what. */
@@ -217,9 +221,12 @@ export class RunRecorder {
     this.ports.writer.write({ taskKey, taskId, guard: this.cursor, settle: this.settled, ...write });
   }
 
-  private finish(write: Pick<Write, 'events' | 'dispatch' | 'session' | 'unlessCancelled'>): Promise<WriteOutcome> {
+  private finish(
+    write: Pick<Write, 'events' | 'dispatch' | 'unlessCancelled'>,
+    end: SessionEnd = {},
+  ): Promise<WriteOutcome> {
     const { taskKey, taskId, sessionId } = this.claim;
-    const session = sessionId === null ? {} : { session: {} };
+    const session = sessionId === null ? {} : { session: end };
     return this.ports.writer.append({ taskKey, taskId, guard: this.cursor, ...session, ...write });
   }
 
@@ -241,4 +248,13 @@ export class RunRecorder {
       this.listener.stored(outcome.appended);
     }
   };
+}
+
+/** @throws ProtocolError when it is too large or no JSON. */
+function sessionEnd(conversation: unknown): SessionEnd {
+  if (conversation === undefined) return {};
+  const json = JSON.stringify(conversation) as string | undefined;
+  if (json === undefined) throw new ProtocolError('A conversation is no JSON.');
+  if (Buffer.byteLength(json) > CONVERSATION_MAX_BYTES) throw new ProtocolError('A conversation is over 1 MiB.');
+  return { conversation: json };
 }

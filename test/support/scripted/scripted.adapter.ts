@@ -130,9 +130,9 @@ const PLAYS = {
     const data = Object.fromEntries(tell.map((name) => [name, context[name]]));
     yield { kind: 'result', result: { text: 'told', data, metadata: { model: 'scripted' } } } as RunnerItem;
   },
-  *result({ result, message_id }: Step<'result'>) {
+  *result({ result, message_id, conversation }: Step<'result'>) {
     const body = typeof result === 'string' ? { text: result, metadata: { model: 'scripted' } } : result;
-    yield { kind: 'result', result: body, messageId: message_id } as RunnerItem;
+    yield { kind: 'result', result: body, messageId: message_id, conversation } as RunnerItem;
   },
   *block_ms({ block_ms }: Step<'block_ms'>): Iterable<RunnerItem> {
     const endMs = performance.now() + block_ms;

@@ -25,6 +25,7 @@ export function createRunContext(claim: Claim, workspace: Workspace, tools: Tool
     options: claim.options,
     detail: claim.detail,
     checkpoint: claim.checkpoint === null ? undefined : (JSON.parse(claim.checkpoint) as unknown),
+    conversation: claim.conversation === null ? undefined : (JSON.parse(claim.conversation) as unknown),
     answer: claim.answer === null ? undefined : (JSON.parse(claim.answer) as RunnerAnswer),
     tools,
     clientTools: clientToolsOf(claim),

@@ -35,9 +35,17 @@ export type RunnerItem =
     }
   /**
    * The end. `messageId` names the message (started and streamed at `full`) that is the final answer; its
-   * `message.completed` is written by the platform, so the adapter must not emit it for that message.
+   * `message.completed` is written by the platform, so the adapter must not emit it for that message. `conversation` is
+   * what the next task of the session is given, in place of what this one was; JSON, at most 1 MiB. Without a session it
+   * goes nowhere.
    */
-  | { readonly kind: 'result'; readonly result: ResultBody; readonly messageId?: string; readonly usage?: UsageBody }
+  | {
+      readonly kind: 'result';
+      readonly result: ResultBody;
+      readonly messageId?: string;
+      readonly usage?: UsageBody;
+      readonly conversation?: unknown;
+    }
   /** The run stops until somebody answers. A checkpoint must have come before it. */
   | { readonly kind: 'pause'; readonly confirmations: readonly Omit<ConfirmationBody, 'digest' | 'expires_at'>[] };
 
@@ -87,6 +95,8 @@ export interface RunContext {
   readonly detail: Detail;
   /** Data of the newest checkpoint of an earlier run of this task. */
   readonly checkpoint?: unknown;
+  /** What the last task of the session that ended well left; the same in every run of a task. */
+  readonly conversation?: unknown;
   /** Present when this run follows an answer that no checkpoint holds yet. */
   readonly answer?: RunnerAnswer;
   readonly tools: ToolClient;

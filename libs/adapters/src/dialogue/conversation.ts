@@ -1,6 +1,7 @@
 import type { ModelMessage, ToolModelMessage } from 'ai';
 import type { UsageBody } from '#lib/domain';
 import type { RunContext, RunnerEvent } from '../contract/index.js';
+import { type History, NO_HISTORY, remember } from './history.js';
 import { addUsage, messagesOfTurn, promptOf, resultOfCall, type TurnCall } from './dialogue.mapping.js';
 import { trim } from './trimming.js';
 import { type WaitingCall, withAnswer } from './waiting.js';
@@ -28,6 +29,8 @@ interface Omitted {
   readonly characters: number;
   /** Whole turns, the oldest ones. */
   readonly turns: number;
+  /** Exchanges of earlier tasks of the session, the oldest ones. */
+  readonly exchanges: number;
 }
 
 interface Checkpoint {
@@ -48,6 +51,8 @@ export interface ConversationLimits {
   readonly output: number;
   /** Of all messages, as JSON. */
   readonly messages: number;
+  /** Of what the session's next task is told, as JSON. */
+  readonly history: number;
 }
 
 /**
@@ -62,6 +67,7 @@ export class Conversation {
   private waitingCalls: readonly WaitingCall[];
   private characters: number;
   private readonly earlierTurns: number;
+  private readonly exchanges: number;
   private turns: number;
   private spentSoFar: Spent;
 
@@ -75,20 +81,26 @@ export class Conversation {
     this.outputs = new Map(outputs);
     this.characters = omitted.characters;
     this.earlierTurns = omitted.turns;
+    this.exchanges = omitted.exchanges;
     this.turns = omitted.turns;
     this.spentSoFar = spent;
   }
 
-  /** A new conversation about the task's input. */
-  static begin(input: unknown, limits: ConversationLimits): Conversation {
+  /** A conversation about the task's input; `history` is what the session remembers of earlier ones. */
+  static begin(
+    input: unknown,
+    limits: ConversationLimits,
+    history: RunContext['conversation'] = NO_HISTORY,
+  ): Conversation {
+    const { messages, leftOut } = history as History;
     const { text, omitted: characters } = promptOf(input, limits.input);
     return new Conversation(
       {
-        messages: [{ role: 'user', content: text }],
+        messages: [...messages, { role: 'user', content: text }],
         waiting: [],
         isAnswered: false,
         outputs: [],
-        omitted: { characters, turns: 0 },
+        omitted: { characters, turns: 0, exchanges: leftOut },
         spent: { modelCalls: 0 },
       },
       limits,
@@ -119,7 +131,7 @@ export class Conversation {
   }
 
   get omitted(): Omitted {
-    return { characters: this.characters, turns: this.turns };
+    return { characters: this.characters, turns: this.turns, exchanges: this.exchanges };
   }
 
   get spent(): Spent {
@@ -173,6 +185,11 @@ export class Conversation {
     // They were approved: a result beside the approval keeps the framework from making the call.
     const content: ToolModelMessage['content'] = [...last.content, ...calls.map(resultOfCall)];
     this.finished = [...this.finished.slice(0, -1), { ...last, content }];
+  }
+
+  /** What the session remembers when the conversation ends with these messages. */
+  history(messages: readonly ModelMessage[]): History {
+    return remember(messages, this.limits.history, this.exchanges);
   }
 
   /** JSON, small: the input is in it as far as the model sees it. */

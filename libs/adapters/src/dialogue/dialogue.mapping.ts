@@ -2,6 +2,7 @@ import type { LanguageModelUsage, ModelMessage, TextStreamPart, ToolResultPart, 
 import type { UsageBody } from '#lib/domain';
 import type { RunnerItem } from '../contract/index.js';
 import type { Conversation } from './conversation.js';
+import type { History } from './history.js';
 import type { Answer } from './narration.js';
 
 /** A part of the framework's stream. */
@@ -159,13 +160,15 @@ export interface Ending {
   /** Names of `collect` whose outputs there are not. */
   readonly missing: readonly string[];
   readonly finishReason: string | undefined;
+  /** What the session's next task is told. */
+  readonly history?: History;
 }
 
 /** The end of a run that answered. */
 export function resultItem(
   { outputs, omitted, spent }: Pick<Conversation, 'outputs' | 'omitted' | 'spent'>,
   { text, messageId }: Answer,
-  { model, collect, missing, finishReason }: Ending,
+  { model, collect, missing, finishReason, history }: Ending,
 ): RunnerItem {
   const collected = new Map([...outputs].filter(([name]) => collect.includes(name)));
   return {
@@ -179,10 +182,12 @@ export function resultItem(
         ...(finishReason === 'length' ? { finish_reason: 'length' } : {}),
         ...(omitted.characters === 0 ? {} : { trimmed_characters: omitted.characters }),
         ...(omitted.turns === 0 ? {} : { trimmed_turns: omitted.turns }),
+        ...(omitted.exchanges === 0 ? {} : { trimmed_exchanges: omitted.exchanges }),
         ...(missing.length === 0 ? {} : { not_collected: missing }),
       },
     },
     ...(messageId === undefined ? {} : { messageId }),
     ...(spent.usage === undefined ? {} : { usage: spent.usage }),
+    ...(history === undefined ? {} : { conversation: history }),
   };
 }

@@ -15,6 +15,8 @@ import { clientCallEvents, pauseOf, type WaitingCall } from './waiting.js';
 
 /** The local model reads no more than this: it follows instructions, it does not understand texts. */
 const LOCAL_INPUT_LIMIT = 4000;
+/** Characters a session remembers at most: as JSON in UTF-8 it has to pass the platform's bound. */
+const HISTORY_LIMIT = 200_000;
 
 /** One run of a dialogue: drives the framework's loop and turns what it shows into the run's stream. */
 export class DialogueRun {
@@ -42,10 +44,11 @@ export class DialogueRun {
     this.options = parseOptions(context.options);
     const { inputLimit, conversationLimit, collect } = this.options;
     const input = Math.min(inputLimit, model.provider === 'local' ? LOCAL_INPUT_LIMIT : Infinity);
-    const limits = { input, output: OUTPUT_LIMIT, messages: conversationLimit };
+    const history = Math.min(conversationLimit / 2, HISTORY_LIMIT);
+    const limits = { input, output: OUTPUT_LIMIT, messages: conversationLimit, history };
     const { conversation, turn } =
       context.checkpoint === undefined
-        ? { conversation: Conversation.begin(context.input, limits), turn: [] }
+        ? { conversation: Conversation.begin(context.input, limits, context.conversation), turn: [] }
         : Conversation.restore(context.checkpoint, limits);
     this.conversation = conversation;
     this.lostTurn = turn;
@@ -105,7 +108,8 @@ export class DialogueRun {
     for await (const part of stream.fullStream) await this.take(part);
     clearTimeout(this.silence);
     const waiting = this.waiting();
-    if (waiting.length > 0) return this.pause([...messages, ...(await stream.response).messages], waiting);
+    const all = async (): Promise<ModelMessage[]> => [...messages, ...(await stream.response).messages];
+    if (waiting.length > 0) return this.pause(await all(), waiting);
     this.checkEnd();
     const missing = await this.collectMissing();
     await this.outbox.put(
@@ -114,6 +118,7 @@ export class DialogueRun {
         collect: this.options.collect,
         missing,
         finishReason: this.finishReason,
+        ...(this.context.sessionId === undefined ? {} : { history: this.conversation.history(await all()) }),
       }),
     );
   }
@@ -141,9 +146,12 @@ export class DialogueRun {
 
   private system(): { system?: string } {
     const { instructions } = this.options;
-    const { turns } = this.conversation.omitted;
-    const note = turns === 0 ? [] : [`The first ${turns} turns of this conversation are left out.`];
-    const lines = [...(instructions === undefined ? [] : [instructions]), ...note];
+    const { turns, exchanges } = this.conversation.omitted;
+    const lines = [
+      ...(instructions === undefined ? [] : [instructions]),
+      ...(exchanges === 0 ? [] : [`The first ${exchanges} requests of this conversation are left out.`]),
+      ...(turns === 0 ? [] : [`The first ${turns} turns of this conversation are left out.`]),
+    ];
     return lines.length === 0 ? {} : { system: lines.join('\n\n') };
   }
 

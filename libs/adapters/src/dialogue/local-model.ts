@@ -112,8 +112,9 @@ interface Result {
   readonly outcome: 'found' | 'failed' | 'denied';
 }
 
-/** In the order of their calls: those of one turn come back in any. */
-function resultsIn(prompt: Prompt): Result[] {
+/** Since the user spoke last, in the order of their calls: those of one turn come back in any. */
+function resultsIn(conversation: Prompt): Result[] {
+  const prompt = conversation.slice(conversation.findLastIndex(({ role }) => role === 'user') + 1);
   const results = new Map(
     prompt.flatMap((message) => (message.role === 'tool' ? message.content.flatMap(resultOf) : [])),
   );

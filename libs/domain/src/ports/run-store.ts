@@ -57,6 +57,8 @@ export interface Claim {
   readonly allowedTools: readonly string[];
   /** JSON text of the newest checkpoint. */
   readonly checkpoint: string | null;
+  /** JSON text of what the session remembers; null without a session, and in its first task. */
+  readonly conversation: string | null;
   /** JSON text of the answer this run follows. */
   readonly answer: string | null;
   /** The tool calls that the last answer was about. */

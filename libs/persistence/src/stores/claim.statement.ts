@@ -55,6 +55,9 @@ select w.task_key, w.run_no, w.seq, (extract(epoch from w.at) * 1000)::float8 as
   t.task_id, t.tenant, t.agent_id, t.type, t.session_id, t.user_id, t.created_by, t.runner, t.detail,
   (extract(epoch from t.deadline_at) * 1000)::float8 as deadline_at_ms, t.input, t.context, t.client_tools, t.allowed_tools,
   b.options, b.policy, c.data as checkpoint, c.answer,
+  case when t.ordinal is null then null else (
+    select v.data from session_conversations v where v.tenant = t.tenant and v.agent_id = t.agent_id
+      and v.user_id = coalesce(t.user_id, t.created_by) and v.session_id = t.session_id and v.ordinal < t.ordinal) end as conversation,
   case when w.run_no = 1 then null else (select json_agg(a) from (
     select tool_call_id, tool_name, digest, decision from confirmations where task_key = w.task_key
       and kind = 'tool_confirmation' and decision is not null

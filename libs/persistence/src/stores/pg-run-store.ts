@@ -239,6 +239,7 @@ interface ClaimRow {
   readonly policy: string;
   readonly checkpoint: string | null;
   readonly answer: string | null;
+  readonly conversation: string | null;
   readonly asked: readonly AskedRow[] | null;
   readonly steps: readonly StepRow[] | null;
   readonly artifacts: readonly ArtifactRow[] | null;
@@ -268,6 +269,7 @@ function decodeClaim(row: ClaimRow): Claim {
     allowedTools: row.allowed_tools === null ? policy.tools : (JSON.parse(row.allowed_tools) as readonly string[]),
     checkpoint: row.checkpoint,
     answer: row.answer,
+    conversation: row.conversation,
     asked: (row.asked ?? []).map(({ tool_call_id, tool_name, digest, decision }) => ({
       toolCallId: tool_call_id,
       toolName: tool_name,
