@@ -5,6 +5,7 @@ import { describeEachBackingSet } from '../support/backing-sets.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 import { EventStream } from '../support/event-stream.js';
 import { call, Installation } from '../support/installation.js';
+import { FakeModelEndpoint } from '../support/fake-model-endpoint.js';
 import { createKeys } from '../support/keys.js';
 import type { ScriptStep } from '../support/scripted/index.js';
 import { until } from '../support/until.js';
@@ -21,22 +22,29 @@ describeEachBackingSet(({ redisUrl }) => {
   let sql: pg.Client;
   let installation: Installation;
   let gateways: readonly [string, string];
-  let keys: Record<'ann' | 'bob', string>;
+  let model: FakeModelEndpoint;
+  let keys: Record<'ann' | 'bob' | 'stranger', string>;
 
   beforeAll(async () => {
     database = await createDatabase();
     sql = new pg.Client({ connectionString: database.url });
     await sql.connect();
     await sql.query('set search_path to switchyard');
-    keys = await createKeys(database.url, { ann: { principal: 'ann' }, bob: { principal: 'bob' } });
+    keys = await createKeys(database.url, {
+      ann: { principal: 'ann' },
+      bob: { principal: 'bob' },
+      stranger: { principal: 'ann', tenant: 'other' },
+    });
+    model = await FakeModelEndpoint.start([{ text: ['The model has answered.'] }]);
     const agents = path.resolve(import.meta.dirname, '../support/scripted/session-agents.yaml');
-    const env = { LEASE_SECONDS, AGENTS_FILE: agents };
+    const env = { LEASE_SECONDS, AGENTS_FILE: agents, MODEL_BASE_URL: model.baseUrl, MODEL_NAME: 'fake' };
     installation = await Installation.start({ databaseUrl: database.url, redisUrl, gateways: 2, runtimes: 2, env });
     gateways = installation.gateways.map(({ url }) => url) as [string, string];
   });
 
   afterAll(async () => {
     await installation?.stop();
+    await model?.stop();
     await sql?.end();
     await database?.drop();
   });
@@ -145,6 +153,36 @@ describeEachBackingSet(({ redisUrl }) => {
     await inState(forCarol, 'succeeded');
     expect(await read(held)).toMatchObject({ state: 'running' });
     await cancel(held);
+  });
+
+  it('tells the next task of a session what was said in it, and nobody else', async () => {
+    const say = async (input: string, key: string, more: object = {}): Promise<unknown> => {
+      const before = model.requests.length;
+      const body = { agent_id: 'chat', session_id: 'talk', input, ...more };
+      const { body: task } = await call(`${gateways[0]}/v1/tasks`, { key, body, headers: { 'x-api-mode': 'sync' } });
+      expect(task).toMatchObject({ state: 'succeeded', result: { text: 'The model has answered.' } });
+      expect(model.requests).toHaveLength(before + 1);
+      return model.requests.at(-1)?.['messages'];
+    };
+    const secret = { role: 'user', content: 'The word is swordfish.' };
+    const answer = { role: 'assistant', content: 'The model has answered.' };
+    const question = { role: 'user', content: 'Which word?' };
+    expect(await say(secret.content, keys.ann)).toEqual([secret]);
+    expect(await say(question.content, keys.ann)).toEqual([secret, answer, question]);
+    expect(await say(question.content, keys.bob)).toEqual([question]);
+    expect(await say(question.content, keys.stranger)).toEqual([question]);
+    expect(await say(question.content, keys.ann, { context: { user_id: 'carol' } })).toEqual([question]);
+    expect(await say(question.content, keys.ann, { session_id: 'other talk' })).toEqual([question]);
+    expect(await say('And again?', keys.ann)).toHaveLength(5);
+  });
+
+  it('remembers nothing of a task that failed', async () => {
+    const keep = (n: number): ScriptStep => ({ result: 'kept', conversation: { n } });
+    await inState(await submit('failing', [keep(1)]), 'succeeded');
+    const bug: ScriptStep = { throw: { kind: 'bug' } };
+    await inState(await submit('failing', [bug, keep(2)]), 'failed');
+    const told = await inState(await submit('failing', [{ tell: ['conversation'] }]), 'succeeded');
+    expect(told['result']).toMatchObject({ data: { conversation: { n: 1 } } });
   });
 
   it('streams a task that waits for its turn from its first event to its last', async () => {

@@ -55,6 +55,8 @@ interface Given {
   readonly budgets?: Budgets;
   readonly runNo?: number;
   readonly checkpoint?: unknown;
+  readonly sessionId?: string;
+  readonly conversation?: unknown;
   readonly clientTools?: readonly ToolDescription[];
   readonly answer?: RunnerAnswer;
 }
@@ -77,6 +79,8 @@ function contextOf(given: Given): RunContext {
     workspace: '/nowhere',
     budgets: given.budgets ?? {},
     ...(given.checkpoint === undefined ? {} : { checkpoint: given.checkpoint }),
+    ...(given.sessionId === undefined ? {} : { sessionId: given.sessionId }),
+    ...(given.conversation === undefined ? {} : { conversation: given.conversation }),
     ...(given.answer === undefined ? {} : { answer: given.answer }),
   };
 }
@@ -834,3 +838,83 @@ function pausedWith(items: readonly RunnerItem[], tools?: ToolClient, runNo = 2)
   expect(items.at(-1)?.kind).toBe('pause');
   return { checkpoint: checkpointsOf(items).at(-1), runNo, detail: 'status', ...(tools ? { tools } : {}) };
 }
+
+describe('a dialogue in a session', () => {
+  const told = (endpoint: FakeModelEndpoint, request: number): unknown => endpoint.requests[request]?.['messages'];
+  const ADD = toolClient([tool('add')], { add: () => 3 });
+
+  it('goes on with the conversation of the task before it, calls and results included', async () => {
+    const endpoint = await endpointWith(CALL_ADD, { text: ['Three.'] }, { text: ['You asked for a sum.'] });
+    const options = { instructions: 'Be brief.' };
+    const first = await run(endpoint, { input: 'Add one and two.', sessionId: 's', options, tools: ADD });
+    const { conversation } = resultOf(first.items);
+    const second = await run(endpoint, { input: 'What did I ask?', sessionId: 's', options, tools: ADD, conversation });
+    expect(told(endpoint, 2)).toEqual([
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'Add one and two.' },
+      expect.objectContaining({
+        role: 'assistant',
+        tool_calls: [{ id: 'earlier_1', type: 'function', function: { name: 'add', arguments: '{"a":1,"b":2}' } }],
+      }),
+      { role: 'tool', tool_call_id: 'earlier_1', content: '3' },
+      { role: 'assistant', content: 'Three.' },
+      { role: 'user', content: 'What did I ask?' },
+    ]);
+    const kept = (resultOf(second.items).conversation as { messages: { role: string }[] }).messages;
+    expect(kept.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant', 'user', 'assistant']);
+  });
+
+  it('makes a call again whose id an earlier task has used', async () => {
+    const endpoint = await endpointWith(CALL_ADD, { text: ['Three.'] }, CALL_ADD, { text: ['Three again.'] });
+    let made = 0;
+    const tools = toolClient([tool('add')], { add: () => (made += 1) });
+    const first = await run(endpoint, { input: 'Add.', sessionId: 's', tools });
+    const { conversation } = resultOf(first.items);
+    const second = await run(endpoint, { input: 'Again.', sessionId: 's', tools, conversation });
+    expect([made, resultOf(second.items).result.text]).toEqual([2, 'Three again.']);
+    expect(eventsOf(second.items)).toContain('tool.completed');
+  });
+
+  it('keeps nothing without a session', async () => {
+    const endpoint = await endpointWith({ text: ['Hello.'] });
+    const { items } = await run(endpoint, { input: 'Hi.' });
+    expect(Object.keys(resultOf(items))).not.toContain('conversation');
+  });
+
+  it('leaves out the oldest exchanges over its bound, and says so to the model and in the result', async () => {
+    const endpoint = await endpointWith({ text: ['a'.repeat(300)] });
+    const options = { conversation_limit: 1_500 };
+    let conversation: unknown;
+    for (let n = 0; n < 4; n += 1) {
+      const { items } = await run(endpoint, { input: `Question ${n}`, sessionId: 's', options, conversation });
+      ({ conversation } = resultOf(items));
+    }
+    const { items } = await run(endpoint, { input: 'The last.', sessionId: 's', options, conversation });
+    expect(resultOf(items).result.metadata).toMatchObject({ trimmed_exchanges: 3 });
+    expect(told(endpoint, 4)).toEqual([
+      { role: 'system', content: 'The first 3 requests of this conversation are left out.' },
+      { role: 'user', content: 'Question 3' },
+      { role: 'assistant', content: 'a'.repeat(300) },
+      { role: 'user', content: 'The last.' },
+    ]);
+  });
+
+  it('goes on from its checkpoint, with what the session remembers in it', async () => {
+    const endpoint = await endpointWith({ text: ['Three.'] }, CALL_ADD, { text: ['Four.'] }, { text: ['Four.'] });
+    const first = await run(endpoint, { input: 'First.', sessionId: 's' });
+    const { conversation } = resultOf(first.items);
+    const second = await run(endpoint, { input: 'Second.', sessionId: 's', tools: ADD, conversation });
+    const checkpoint = checkpointsOf(second.items).at(-1);
+    await run(endpoint, { input: 'Second.', sessionId: 's', tools: ADD, conversation, checkpoint, runNo: 2 });
+    expect(told(endpoint, 3)).toEqual(told(endpoint, 2));
+    expect(told(endpoint, 3)).toEqual(expect.arrayContaining([{ role: 'user', content: 'First.' }]));
+  });
+
+  it('uses its tools again for each task with the local model', async () => {
+    const given = { options: ANALYST, tools: builtinTools(TEXT), sessionId: 's', detail: 'status' } as const;
+    const first = resultOf((await run(undefined, given)).items);
+    const second = await run(undefined, { ...given, conversation: first.conversation });
+    expect(resultOf(second.items).result.text).toBe(first.result.text);
+    expect(eventsOf(second.items).filter((type) => type === 'tool.completed')).toHaveLength(3);
+  });
+});

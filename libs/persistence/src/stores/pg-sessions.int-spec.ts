@@ -339,3 +339,68 @@ describe('a task that takes over its session', () => {
     expect(first.turn).toBe('now');
   });
 });
+
+describe('what a session remembers', () => {
+  const claimOf = async (taskKey: TaskKey, runNo = 1) => {
+    const job = { taskKey, runNo, pool: 'scripted', priority: 5, delayMs: 0 };
+    const [claim] = await runs.claim([{ job, eventId: newEventId() }], { id: 'rt', leaseMs: runNo === 1 ? 0 : 30_000 });
+    return claim?.conversation;
+  };
+  const end = (taskKey: TaskKey, runNo: number, conversation: string) =>
+    log.append([
+      { taskKey, guard: { kind: 'run', runNo, runPos: 0 }, events: [succeeded()], session: { conversation } },
+    ]);
+  const next = async (change: Partial<Submission> = {}): Promise<TaskKey> =>
+    (await submitted(inSession('memory', change))).taskKey;
+
+  it('is what its last task that ended well left, whoever runs the next', async () => {
+    const first = await next();
+    expect(await claimOf(first)).toBeNull();
+    await end(first, 1, '{"n":1}');
+    const failing = await next();
+    expect(await claimOf(failing)).toBe('{"n":1}');
+    const failed = draft({ type: 'task.failed', payload: { error: { code: 'internal', message: 'm' } } });
+    await log.append([
+      { taskKey: failing, guard: { kind: 'run', runNo: 1, runPos: 0 }, events: [failed], session: {} },
+    ]);
+    const third = await next();
+    expect(await claimOf(third)).toBe('{"n":1}');
+    await end(third, 1, '{"n":3}');
+    for (const apart of [{ userId: 'carol' }, { tenant: 'other' }, { agentId: 'b' }, { principal: 'bob' }]) {
+      const stranger = await next(apart);
+      expect(await claimOf(stranger)).toBeNull();
+      await end(stranger, 1, '{"n":"strange"}');
+    }
+    const last = await next();
+    expect(await claimOf(last)).toBe('{"n":3}');
+    await end(last, 1, '{}');
+  });
+
+  it('is not forked by a run that was lost and comes back', async () => {
+    const taskKey = (await submitted(inSession('fork'))).taskKey;
+    await claimOf(taskKey);
+    await log.append([
+      {
+        taskKey,
+        guard: { kind: 'control', from: ['running'], runOpen: true, runNo: 1, leaseExpired: true },
+        events: [],
+        dispatch: { runNo: 2, reason: 'lost', delayMs: 0 },
+      },
+    ]);
+    expect(await claimOf(taskKey, 2)).toBeNull();
+    expect(await end(taskKey, 1, '"of the lost run"')).toEqual([]);
+    expect(await end(taskKey, 2, '"of the new run"')).toHaveLength(1);
+    expect(await end(taskKey, 1, '"of the lost run"')).toEqual([]);
+    const after = (await submitted(inSession('fork'))).taskKey;
+    expect(await claimOf(after)).toBe('"of the new run"');
+    await end(after, 1, '""');
+  });
+
+  it('is not kept for a task without a session', async () => {
+    const { taskKey } = await submitted(createSubmission(backendId));
+    expect(await claimOf(taskKey)).toBeNull();
+    await end(taskKey, 1, '{}');
+    const text = 'select count(*)::int as count from session_conversations where session_id is null';
+    expect(await databases[0].query({ name: '', text }, [])).toEqual([{ count: 0 }]);
+  });
+});
