@@ -231,6 +231,52 @@ describe('the supervised builder', () => {
   });
 });
 
+describe('a runner that calls without asking', () => {
+  const text = (words: string): Body => ({ text: words });
+  const use = (name: string, args: Body, id: string): Body => ({ tool: { name, args, id } });
+
+  it('is denied what nobody approved, whatever it was approved otherwise, and what its agent denies', async () => {
+    const declaration = {
+      description: 'Plays a script.',
+      tools: ['summarise', 'score_sentiment'],
+      policy: { tools: { summarise: 'confirm', score_sentiment: 'deny' } },
+      input_modes: ['data'],
+      routes: [{ backends: [{ runner: 'scripted' }] }],
+    };
+    const put = await call(`${installation.gateways[0]!.url}/v1/agents/eager`, { method: 'PUT', body: declaration });
+    expect(put.status).toBeLessThan(300);
+    const pause = [
+      { tool_call_id: 'c3', kind: 'tool_confirmation', tool_name: 'summarise', arguments: text('Shown.') },
+      { tool_call_id: 'c4', kind: 'tool_confirmation', tool_name: 'summarise', arguments: text('Denied.') },
+    ];
+    const script = [
+      use('summarise', text('Early.'), 'c1'),
+      use('score_sentiment', text('Good.'), 'c2'),
+      { pause },
+      use('summarise', text('Changed.'), 'c3'),
+      use('summarise', text('Denied.'), 'c4'),
+      use('summarise', text('Shown.'), 'c5'),
+      use('summarise', text('Shown.'), 'c6'),
+      { result: 'done' },
+    ];
+    const submitted = async (): Promise<string> => submit({ agent_id: 'eager', input: { script } });
+    const id = await until(async () => submitted().catch(() => undefined), {
+      timeoutMs: 20_000,
+      what: 'the new agent',
+    });
+    await asked(id);
+    await answered(id, { decisions: [approve('c3')] });
+    expect((await calls(id, 'tool.denied')).map((payload) => payload['tool_call_id'])).toEqual([
+      'c1',
+      'c2',
+      'c3',
+      'c4',
+      'c6',
+    ]);
+    expect(await calls(id, 'tool.completed')).toMatchObject([{ tool_call_id: 'c5', output: { summary: 'Shown.' } }]);
+  });
+});
+
 describe('a tool of the caller', () => {
   const tools = [
     {

@@ -26,7 +26,7 @@ const messages: readonly ModelMessage[] = [
   },
 ];
 
-const answered = (answer: RunnerAnswer | undefined) => withAnswer(messages, waiting, { answer, limit: 20 });
+const answered = (answer: RunnerAnswer | undefined) => withAnswer(messages, waiting, { answer, limit: 30 });
 
 describe('what a run asks for', () => {
   it('is an approval where the framework wants one, else a result of the caller', () => {
@@ -90,17 +90,23 @@ describe('the answer in a conversation', () => {
     const { messages: after, events } = answered(undefined);
     expect(after.at(-1)?.content).toMatchObject([
       { approved: false },
-      { output: { type: 'error-text', value: expect.stringContaining('The caller gave no') } },
+      { output: { type: 'error-text', value: 'The caller gave no result.' } },
     ]);
     expect(events).toMatchObject([{ type: 'tool.failed', payload: { error: { code: 'failed' } } }]);
+  });
+
+  it('keeps an error of the caller within what an event can hold', () => {
+    const error = `\0${'e'.repeat(20_000)}`;
+    const { events } = answered({ decisions: [], results: [{ tool_call_id: 'call_1_3', error }] });
+    expect(events).toMatchObject([{ payload: { error: { message: `\uFFFD${'e'.repeat(999)}` } } }]);
   });
 
   it('shows the model the beginning of a long result and counts the rest', () => {
     const { events, omitted } = answered({
       decisions: [],
-      results: [{ tool_call_id: 'call_1_3', output: 'y'.repeat(30) }],
+      results: [{ tool_call_id: 'call_1_3', output: 'y'.repeat(40) }],
     });
     expect(omitted).toBe(12);
-    expect(events).toMatchObject([{ payload: { output: 'y'.repeat(30) } }]);
+    expect(events).toMatchObject([{ payload: { output: 'y'.repeat(40) } }]);
   });
 });

@@ -1,6 +1,9 @@
 import type { ModelMessage, ToolModelMessage } from 'ai';
 import type { RunnerAnswer, RunnerEvent, RunnerItem } from '../contract/index.js';
-import { outputForModel } from './dialogue.mapping.js';
+import { bound, outputForModel } from './dialogue.mapping.js';
+
+/** Characters of an error in an event; the model reads more of it. */
+const ERROR_LENGTH = 1_000;
 
 /** A call of a turn that waits: for an approval of the framework's, or, without an `approvalId`, for the caller's result. */
 export interface WaitingCall {
@@ -67,7 +70,7 @@ export function withAnswer(
       continue;
     }
     const decision = answer?.decisions.find(({ tool_call_id }) => tool_call_id === call.id);
-    content.push(responseTo(call.approvalId, decision));
+    content.push(responseTo(call.approvalId, decision, limit));
     if (decision?.approved === true && decision.edited_args !== undefined)
       edited = withArguments(edited, call.upstreamId, decision.edited_args);
   }
@@ -75,10 +78,15 @@ export function withAnswer(
 }
 
 /** Only the boolean true approves. */
-function responseTo(approvalId: string, decision: Decision | undefined): AnswerPart {
+function responseTo(approvalId: string, decision: Decision | undefined, limit: number): AnswerPart {
   const approved = decision?.approved === true;
   const reason = decision?.reason ?? (approved ? undefined : 'Permission denied by user');
-  return { type: 'tool-approval-response', approvalId, approved, ...(reason === undefined ? {} : { reason }) };
+  return {
+    type: 'tool-approval-response',
+    approvalId,
+    approved,
+    ...(reason === undefined ? {} : { reason: bound(reason, limit).text }),
+  };
 }
 
 function resultOf(
@@ -91,10 +99,9 @@ function resultOf(
   const told = { tool_call_id: id, tool_name: toolName };
   if (result === undefined || result.error !== undefined) {
     const message = result?.error ?? 'The caller gave no result.';
-    const { value } = outputForModel(message, limit);
     return {
-      part: { ...part, output: { type: 'error-text', value: String(value) } },
-      event: { type: 'tool.failed', payload: { ...told, error: { code: 'failed', message } } },
+      part: { ...part, output: { type: 'error-text', value: bound(message, limit).text } },
+      event: { type: 'tool.failed', payload: { ...told, error: { code: 'failed', message: storable(message) } } },
       omitted: 0,
     };
   }
@@ -104,6 +111,11 @@ function resultOf(
     event: { type: 'tool.completed', payload: { ...told, output: result.output ?? null } },
     omitted,
   };
+}
+
+/** An error of the caller's as an event may hold it: not too long, without U+0000 and half characters. */
+function storable(message: string): string {
+  return bound(message, ERROR_LENGTH).text.replaceAll(/[\0\p{Cs}]/gu, '\uFFFD');
 }
 
 /** The messages with other arguments in the last call of that id: endpoints use theirs again in later turns. */
