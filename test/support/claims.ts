@@ -40,6 +40,7 @@ export function createClaim(change: Partial<Claim> = {}): Claim {
     asked: [],
     steps: [],
     artifacts: [],
+    workspace: null,
     reason: 'submitted',
     attempt: 1,
     stalled: false,

@@ -76,7 +76,7 @@ const executor = new TaskExecutor({
   blobs,
   live,
   stalls,
-  workspaces: new Workspaces(path.join(dir, 'work')),
+  workspaces: new Workspaces({ root: path.join(dir, 'work'), maxBytes: 1e9 }, blobs),
   tools: () => tools,
   logger,
 });

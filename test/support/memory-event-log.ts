@@ -1,6 +1,7 @@
 import {
   type Append,
   type Appended,
+  type BlobReference,
   type ControlGuard,
   EventLog,
   type EventId,
@@ -27,6 +28,7 @@ interface MemoryTask {
   stalled: boolean;
   checkpoint?: string;
   answer?: string | undefined;
+  workspace?: BlobReference;
   events: StoredEvent[];
 }
 
@@ -94,6 +96,11 @@ export class MemoryEventLog extends EventLog {
     return new Map(stored.map(({ eventId, seq, atMs }) => [eventId, { seq, atMs }]));
   }
 
+  override async workspaces(taskKeys: readonly TaskKey[]): Promise<ReadonlyMap<TaskKey, BlobReference>> {
+    const saved = taskKeys.map((taskKey) => [taskKey, this.tasks.get(taskKey)?.workspace] as const);
+    return new Map(saved.flatMap(([taskKey, workspace]) => (workspace ? [[taskKey, workspace]] : [])));
+  }
+
   override async seqOf(taskKey: TaskKey, eventId: EventId): Promise<number | undefined> {
     return this.events(taskKey).find((event) => event.eventId === eventId)?.seq;
   }
@@ -140,7 +147,13 @@ function move(task: MemoryTask, append: Append, patch: TaskPatch, nowMs: number)
   task.stalled = patch.stalled ?? task.stalled;
   task.checkpoint = append.checkpoint ?? task.checkpoint;
   task.answer = append.checkpoint === undefined ? (append.answer ?? task.answer) : undefined;
+  saveWorkspace(task, append, patch);
   if (patch.cancelRequested) task.cancelAtMs ??= nowMs;
+}
+
+function saveWorkspace(task: MemoryTask, { workspace, guard }: Append, { finished }: TaskPatch): void {
+  if (workspace) task.workspace = workspace;
+  if (workspace === null || (finished && guard.kind === 'control')) delete task.workspace;
 }
 
 function holds(task: MemoryTask, guard: RunGuard | ControlGuard): boolean {

@@ -50,6 +50,12 @@ export const SETTINGS = {
     ...anyText,
   },
   ...STORAGE_SETTINGS,
+  WORKSPACE_MAX_BYTES: {
+    default: '268435456',
+    unit: 'bytes',
+    meaning: 'What the workspace of one task may hold; a run that goes over it fails.',
+    ...integerFrom(1_024, 107_374_182_400),
+  },
   MODEL_BASE_URL: { meaning: 'An OpenAI-compatible endpoint; absent: the local model.', ...urlOf('http', 'https') },
   MODEL_API_KEY: { meaning: 'The key of that endpoint.', ...anyText },
   MODEL_NAME: { meaning: 'The model asked for there.', ...anyText },
@@ -76,6 +82,7 @@ export interface RuntimeConfig {
   readonly drainMs: number;
   readonly maxBlockedMs: number;
   readonly workDir: string;
+  readonly workspaceMaxBytes: number;
   readonly storage: StorageOptions;
   readonly model: ModelEndpoint | undefined;
   readonly executeModelCode: boolean;
@@ -107,6 +114,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): RuntimeConfig 
     drainMs: settings.DRAIN_SECONDS * 1_000,
     maxBlockedMs: settings.MAX_BLOCKED_SECONDS * 1_000,
     workDir: path.join(dataDir, 'work', runtimeId),
+    workspaceMaxBytes: settings.WORKSPACE_MAX_BYTES,
     storage: storageOf(settings, dataDir),
     model: modelOf(settings),
     executeModelCode: settings.SITE_BUILDER_EXECUTE === 'true',

@@ -87,7 +87,7 @@ function writing(watch: Watch): Provider[] {
   ];
 }
 
-function running({ runtimeId, leaseMs, workDir }: RuntimeConfig, watch: Watch): Provider[] {
+function running({ runtimeId, leaseMs, workDir, workspaceMaxBytes }: RuntimeConfig, watch: Watch): Provider[] {
   const { logger } = watch;
   return [
     {
@@ -105,7 +105,7 @@ function running({ runtimeId, leaseMs, workDir }: RuntimeConfig, watch: Watch): 
         stalls: StallWatch,
         live: LiveRuns,
       ) => {
-        const workspaces = new Workspaces(workDir);
+        const workspaces = new Workspaces({ root: workDir, maxBytes: workspaceMaxBytes }, blobs);
         return new TaskExecutor({ adapters, writer, blobs, live, stalls, workspaces, tools: builtinTools, logger });
       },
       inject: [Infrastructure, AdapterHost, EventWriter, StallWatch, LiveRuns],

@@ -15,7 +15,7 @@ interface Move {
 const LIVE = ['queued', 'running', 'waiting_for_input'] as const satisfies readonly TaskState[];
 const RUNNING = ['running'] as const satisfies readonly TaskState[];
 
-/** The table of task events; every other event needs a running task and leaves its state. */
+/** The table of task events; every other event, but for artifacts, needs a running task and leaves its state. */
 const TASK_MOVES: { readonly [T in EventType as T extends `task.${string}` ? T : never]: Move } = {
   'task.created': { from: [], to: 'queued' },
   'task.started': { from: ['queued', 'running'], to: 'running' },
@@ -32,8 +32,11 @@ const TASK_MOVES: { readonly [T in EventType as T extends `task.${string}` ? T :
 };
 
 const PROGRESS: Move = { from: RUNNING };
+/** A task that is ended while it waits keeps what its runs have left. */
+const KEPT: Move = { from: ['running', 'waiting_for_input'] };
 
 function moveOf(type: EventType): Move {
+  if (type === 'artifact.created') return KEPT;
   return type in TASK_MOVES ? TASK_MOVES[type as keyof typeof TASK_MOVES] : PROGRESS;
 }
 

@@ -1,5 +1,6 @@
 import type { ArtifactBody, BlobStore, EventDraft } from '#lib/domain';
 import { newArtifactId } from '#lib/platform';
+import { createHash } from 'node:crypto';
 import { draftEvent } from './admission.js';
 
 /** Units of UTF-16 that a preview keeps of what was moved to an artifact. */
@@ -68,18 +69,32 @@ export class ArtifactKeeper {
     return { artifact, events: [draftEvent({ type: 'artifact.created', payload: { artifact } })] };
   }
 
+  /** Keeps a file unless the task has one of the same content, under whatever name. The bytes are read twice. */
+  async keepNew(
+    source: Omit<ArtifactSource, 'content'>,
+    read: () => Promise<AsyncIterable<Uint8Array>>,
+  ): Promise<Kept | undefined> {
+    const sha256 = await hashOf(await read());
+    return this.hasFile(sha256) ? undefined : this.keep({ ...source, content: await read() });
+  }
+
   /** Moves text that is too large for an event. */
   async offload(text: string, name: string, mediaType: string): Promise<Kept> {
     return this.keep({ kind: 'offload', name, mediaType, content: encoded(text) });
   }
 
-  /** True when some file of the task has this content. */
-  hasFile(sha256: string): boolean {
+  private hasFile(sha256: string): boolean {
     for (const artifact of this.known.values()) {
       if (artifact.sha256 === sha256 && artifact.kind !== 'offload') return true;
     }
     return false;
   }
+}
+
+async function hashOf(content: AsyncIterable<Uint8Array>): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of content) hash.update(chunk);
+  return hash.digest('hex');
 }
 
 function keyOf({ kind, step_id = '', name, sha256 }: ArtifactBody): string {

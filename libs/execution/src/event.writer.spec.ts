@@ -206,3 +206,44 @@ describe('the writer', () => {
     expect(metrics.observed.filter(([name]) => name === 'switchyard_append_seconds')).toHaveLength(3);
   });
 });
+
+describe('a task that is ended from outside', () => {
+  const cancelled: EventBody = { type: 'task.cancelled', payload: { forced: false } };
+  const asked: EventBody = { type: 'task.cancel_requested', payload: { requested_by: 'ann' } };
+  const guard = { kind: 'control', from: ['running'] } as const;
+
+  it('keeps what was saved of its workspace, as an archive, in the append that ends it', async () => {
+    const [saved, unsaved, going] = [claimed(), claimed(), claimed()];
+    const workspace = { sha256: 'a'.repeat(64), size: 10_240 };
+    for (const { taskKey } of [saved, going]) log.tasks.get(taskKey)!.workspace = workspace;
+    await Promise.all([
+      append(saved, [asked, cancelled], { guard }),
+      append(unsaved, [asked, cancelled], { guard }),
+      append(going, [asked], { guard }),
+    ]);
+    expect(log.types(saved.taskKey)).toEqual(['task.cancel_requested', 'artifact.created', 'task.cancelled']);
+    expect(JSON.parse(log.events(saved.taskKey)[1]!.payload)).toEqual({
+      artifact: {
+        artifact_id: expect.stringMatching(/^art_[0-9a-f]{32}$/),
+        kind: 'log',
+        name: 'workspace.tar',
+        media_type: 'application/x-tar',
+        ...workspace,
+      },
+    });
+    expect(log.tasks.get(saved.taskKey)!.workspace).toBeUndefined();
+    expect(log.types(unsaved.taskKey)).toEqual(['task.cancel_requested', 'task.cancelled']);
+    expect([log.types(going.taskKey), log.tasks.get(going.taskKey)!.workspace]).toEqual([
+      ['task.cancel_requested'],
+      workspace,
+    ]);
+    expect(log.batches).toHaveLength(1);
+  });
+
+  it('ends all the same when its files cannot be asked for', async () => {
+    const run = claimed();
+    log.workspaces = () => Promise.reject(new UnavailableError('away'));
+    await append(run, [cancelled], { guard });
+    expect(log.types(run.taskKey)).toEqual(['task.cancelled']);
+  });
+});

@@ -12,6 +12,7 @@ import {
 import { BatchPace } from '#lib/platform';
 import { countBatch } from './append.counts.js';
 import { commitBatch, type CommitOptions, type Outcomes } from './batch-commit.js';
+import { withLeftWorkspaces } from './left-workspace.js';
 import { RunCursor, type Work, type Write, type WriteOutcome, WriteQueue } from './write-queue.js';
 
 /** Events per statement: more makes the statement longer for those who wait without making it cheaper per event. */
@@ -81,7 +82,7 @@ export class EventWriter {
     await new Promise(setImmediate);
     while (!this.queue.isEmpty) {
       await this.pace.turn();
-      const works = this.queue.take(MAX_ROWS);
+      const works = await this.withFiles(this.queue.take(MAX_ROWS));
       this.pace.begin(works.length);
       const startedMs = performance.now();
       const outcomes = await commitBatch(this.ports.log, works, this.options);
@@ -93,6 +94,16 @@ export class EventWriter {
       this.published = this.publish(outcomes);
     }
     this.draining = undefined;
+  }
+
+  /** The end of a task does not depend on its files: when they cannot be asked for, it goes without. */
+  private async withFiles(works: readonly Work[]): Promise<readonly Work[]> {
+    try {
+      return await withLeftWorkspaces(this.ports.log, works);
+    } catch (error) {
+      this.ports.logger.warn('the files of tasks that end were not kept', { error });
+      return works;
+    }
   }
 
   private settle(work: Work, outcome: WriteOutcome): void {

@@ -16,6 +16,7 @@ let blobs: MemoryBlobStore;
 let writer: EventWriter;
 let stored: Appended[];
 let failed: WriteOutcome[];
+let endings: string[];
 
 beforeEach(() => {
   log = new MemoryEventLog();
@@ -23,6 +24,7 @@ beforeEach(() => {
   writer = new EventWriter({ log, bus: new MemoryEventBus(), logger: new SilentLogger() }, { retryForMs: 0 });
   stored = [];
   failed = [];
+  endings = [];
 });
 
 function record(change: Partial<Claim> = {}): { claim: Claim; recorder: RunRecorder; payloads: () => unknown[] } {
@@ -31,7 +33,11 @@ function record(change: Partial<Claim> = {}): { claim: Claim; recorder: RunRecor
   const recorder = new RunRecorder(
     claim,
     { writer, blobs },
-    { stored: (appended) => stored.push(appended), failed: (outcome) => failed.push(outcome) },
+    {
+      stored: (appended) => stored.push(appended),
+      ending: async () => void endings.push(claim.taskKey),
+      failed: (outcome) => failed.push(outcome),
+    },
   );
   const payloads = (): unknown[] => log.events(claim.taskKey).map(({ type, payload }) => [type, JSON.parse(payload)]);
   return { claim, recorder, payloads };
@@ -107,8 +113,8 @@ describe('events of a run', () => {
   it('go with the checkpoint after them in one append', async () => {
     const { claim, recorder } = record();
     void recorder.event(step('s1'));
-    recorder.checkpoint({ at: 1 });
-    recorder.checkpoint({ at: 2 });
+    void recorder.checkpoint({ at: 1 });
+    void recorder.checkpoint({ at: 2 });
     await recorder.handOn({ runNo: 2, reason: 'handover', delayMs: 0 });
     const shapes = log.batches.map(([append]) => [append!.events.length, append!.checkpoint, append!.dispatch?.runNo]);
     expect(shapes).toEqual([
@@ -207,7 +213,7 @@ describe('a tool call', () => {
     await until(() => log.types(claim.taskKey).length === 1);
     let open: () => void = () => undefined;
     log.gate = new Promise((resolve) => (open = resolve));
-    recorder.checkpoint({ called: 'c1' });
+    void recorder.checkpoint({ called: 'c1' });
     let isAnnounced = false;
     const announced = recorder.isAnnounced('c1').then((answer) => (isAnnounced = answer));
     await new Promise(setImmediate);
@@ -230,7 +236,7 @@ describe('a tool call', () => {
 describe('a pause', () => {
   it('stores what it waits for, with a digest of each call, beside the checkpoint', async () => {
     const { claim, recorder, payloads } = record();
-    recorder.checkpoint({ conversation: [] });
+    void recorder.checkpoint({ conversation: [] });
     const call = { tool_call_id: 'c1', kind: 'tool_confirmation', tool_name: 'send', arguments: { to: 'x' } } as const;
     await recorder.pause([call], Date.parse('2026-01-01T00:00:00.000Z'));
     const confirmation = { ...call, digest: digestCall('send', { to: 'x' }), expires_at: '2026-01-02T00:00:00.000Z' };

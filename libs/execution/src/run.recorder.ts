@@ -1,6 +1,7 @@
 import {
   type Appended,
   type ArtifactBody,
+  type BlobReference,
   type BlobStore,
   type Claim,
   type Dispatch,
@@ -40,6 +41,8 @@ export interface RecorderPorts {
 /** What the log says back while a run goes on. */
 export interface RecorderListener {
   stored(appended: Appended): void;
+  /** The task is about to be ended though its run was to go on; awaited. */
+  ending(): Promise<void>;
   /** Nothing of this run is stored from here on; told once. */
   failed(outcome: Exclude<WriteOutcome, { kind: 'stored' }>): void;
 }
@@ -55,6 +58,8 @@ export class RunRecorder {
   /** Outputs that are stored, until their call is completed. */
   private readonly outputs = new Map<string, ArtifactBody>();
   private made = 0;
+  /** The task has a saved workspace. */
+  private hasSaved: boolean;
   private waiting = 0;
   private wake: (() => void) | undefined;
   private lastStored: Appended | undefined;
@@ -67,6 +72,7 @@ export class RunRecorder {
   ) {
     this.cursor = new RunCursor(claim.runNo);
     this.steps = new RunSteps(claim.steps);
+    this.hasSaved = claim.workspace !== null;
     this.keeper = new ArtifactKeeper(ports.blobs, {
       tenant: claim.tenant,
       origin: claim.runner,
@@ -97,20 +103,30 @@ export class RunRecorder {
     this.enqueue({ events: [draftEvent({ type: 'tool.denied', payload })] });
   }
 
-  /** Stored in the append of the events before it. @throws ProtocolError when it is too large or no JSON. */
-  checkpoint(data: unknown): void {
+  /**
+   * Stored in the append of the events before it, with the workspace that goes with it, where `save` is given. The answer,
+   * where there is one, is to be awaited before the next call. @throws ProtocolError when it is too large or no JSON.
+   */
+  checkpoint(data: unknown, save?: () => Promise<BlobReference | undefined>): Promise<void> | undefined {
     const json = JSON.stringify(data) as string | undefined;
     if (json === undefined) throw new ProtocolError('A checkpoint is no JSON.');
     if (Buffer.byteLength(json) > CHECKPOINT_MAX_BYTES) throw new ProtocolError('A checkpoint is over 4 MiB.');
     let tell: (isSaved: boolean) => void = () => undefined;
     this.saved = new Promise((resolve) => (tell = resolve));
-    this.enqueue({
-      events: [],
-      checkpoint: json,
-      settle: (outcome) => {
-        this.settled(outcome);
-        tell(outcome.kind === 'stored');
-      },
+    const store = (workspace?: BlobReference): void =>
+      this.enqueue({
+        events: [],
+        checkpoint: json,
+        ...this.withSaved(workspace),
+        settle: (outcome) => {
+          this.settled(outcome);
+          tell(outcome.kind === 'stored');
+        },
+      });
+    if (!save) return void store();
+    return save().then(store, (error: unknown) => {
+      tell(false);
+      throw error;
     });
   }
 
@@ -130,6 +146,16 @@ export class RunRecorder {
     this.made += 1;
     if (this.made > MAX_ARTIFACTS) throw new ProtocolError(`A run has more than ${MAX_ARTIFACTS} artifacts.`);
     this.announce(await this.keeper.keep(source));
+  }
+
+  /** Keeps a file nobody has asked for, unless its content is kept already. True when it was not. */
+  async keepFile(
+    source: Omit<ArtifactSource, 'content'>,
+    read: () => Promise<AsyncIterable<Uint8Array>>,
+  ): Promise<boolean> {
+    const kept = await this.keeper.keepNew(source, read);
+    if (kept) this.announce(kept);
+    return kept !== undefined;
   }
 
   /**
@@ -160,9 +186,14 @@ export class RunRecorder {
   }
 
   /** Stops the run until somebody answers, unless a cancel was asked. @throws ProtocolError when it is not said for what. */
-  async pause(confirmations: readonly OpenConfirmation[], nowMs: number): Promise<WriteOutcome> {
+  async pause(
+    confirmations: readonly OpenConfirmation[],
+    nowMs: number,
+    workspace?: BlobReference,
+  ): Promise<WriteOutcome> {
     const terms = { nowMs, seconds: this.claim.policy.confirmationSeconds };
-    return this.goOn({ events: await draftFittingPause(confirmations, terms, this.keeper) });
+    const events = await draftFittingPause(confirmations, terms, this.keeper);
+    return this.goOn({ events, ...this.withSaved(workspace) });
   }
 
   fail(error: ErrorBody, details: { readonly phase?: string; readonly usage?: UsageBody } = {}): Promise<WriteOutcome> {
@@ -174,15 +205,17 @@ export class RunRecorder {
   }
 
   /** Closes the run and leaves the task to the next one, unless a cancel was asked. */
-  handOn(dispatch: Dispatch): Promise<WriteOutcome> {
-    return this.goOn({ events: [], dispatch });
+  handOn(dispatch: Dispatch, workspace?: BlobReference): Promise<WriteOutcome> {
+    return this.goOn({ events: [], dispatch, ...this.withSaved(workspace) });
   }
 
   /** Ends the run, not the task; where a cancel was asked meanwhile, the task too. */
-  private async goOn(write: Pick<Write, 'events' | 'dispatch'>): Promise<WriteOutcome> {
-    const outcome = await this.finish({ ...write, unlessCancelled: true });
+  private async goOn(write: Pick<Write, 'events' | 'dispatch' | 'workspace'>): Promise<WriteOutcome> {
+    const outcome = await this.append({ ...write, unlessCancelled: true });
     // If it was not a cancel that stood against it, the run is not ours any more, and this is fenced off as well.
-    return outcome.kind === 'fenced' ? this.cancel(false) : outcome;
+    if (outcome.kind !== 'fenced') return outcome;
+    await this.listener.ending();
+    return this.cancel(false);
   }
 
   /** The end of a tool call with the artifact that holds its output. */
@@ -215,19 +248,30 @@ export class RunRecorder {
     });
   }
 
-  private enqueue(write: Pick<Write, 'events' | 'checkpoint' | 'settle'>): void {
+  private enqueue(write: Pick<Write, 'events' | 'checkpoint' | 'workspace' | 'settle'>): void {
     const { taskKey, taskId } = this.claim;
     this.waiting += 1;
     this.ports.writer.write({ taskKey, taskId, guard: this.cursor, settle: this.settled, ...write });
   }
 
-  private finish(
-    write: Pick<Write, 'events' | 'dispatch' | 'unlessCancelled'>,
+  /** Ends the task: what was saved of its workspace is not needed any more. */
+  private finish(write: Pick<Write, 'events'>, end: SessionEnd = {}): Promise<WriteOutcome> {
+    return this.append({ ...write, ...(this.hasSaved ? { workspace: null } : {}) }, end);
+  }
+
+  private append(
+    write: Pick<Write, 'events' | 'dispatch' | 'workspace' | 'unlessCancelled'>,
     end: SessionEnd = {},
   ): Promise<WriteOutcome> {
     const { taskKey, taskId, sessionId } = this.claim;
     const session = sessionId === null ? {} : { session: end };
     return this.ports.writer.append({ taskKey, taskId, guard: this.cursor, ...session, ...write });
+  }
+
+  private withSaved(workspace: BlobReference | undefined): Pick<Write, 'workspace'> {
+    if (!workspace) return {};
+    this.hasSaved = true;
+    return { workspace };
   }
 
   private room(): Promise<void> {

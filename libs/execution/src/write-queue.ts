@@ -9,6 +9,7 @@ import type {
   SessionEnd,
   TaskId,
   TaskKey,
+  BlobReference,
 } from '#lib/domain';
 import { continues, joinDeltas } from './delta-joiner.js';
 
@@ -38,6 +39,8 @@ export interface Write {
   readonly events: readonly EventDraft[];
   /** JSON text. */
   readonly checkpoint?: string;
+  /** Null: what was saved is dropped. */
+  readonly workspace?: BlobReference | null;
   readonly dispatch?: Dispatch;
   /** With the last write of a run, when its task belongs to a session. */
   readonly session?: SessionEnd;
@@ -125,11 +128,13 @@ function merge(writes: readonly Write[]): Work {
   const last = writes.at(-1)!;
   const guard = first.guard;
   const checkpoint = writes.findLast((write) => write.checkpoint !== undefined)?.checkpoint;
+  const workspace = writes.findLast((write) => write.workspace !== undefined)?.workspace;
   const append: Append = {
     taskKey: first.taskKey,
     guard: guard instanceof RunCursor ? runGuard(guard, first) : guard,
     events: joinDeltas(writes.length === 1 ? first.events : writes.flatMap((write) => write.events)),
     ...(checkpoint === undefined ? {} : { checkpoint }),
+    ...(workspace === undefined ? {} : { workspace }),
     ...(last.dispatch ? { dispatch: last.dispatch } : {}),
     ...(last.session ? { session: last.session } : {}),
     ...(first.answer === undefined ? {} : { answer: first.answer }),

@@ -24,6 +24,10 @@ export type ScriptStep = { readonly run?: number } & (
    * begun says that the outcome is unknown. The agent must have the tool `summarise`.
    */
   | { readonly effect: string }
+  /** Writes a file of the workspace and keeps nothing. */
+  | { readonly write: { readonly name: string; readonly text: string } }
+  /** Ends with what is in a file of the workspace, if there is one. */
+  | { readonly read: string }
   /** Calls a tool, with the events around it. */
   | { readonly tool: { readonly name: string; readonly args: unknown; readonly id: string } }
   | { readonly pause: Extract<RunnerItem, { kind: 'pause' }>['confirmations'] }

@@ -8,7 +8,7 @@ import {
   ToolError,
 } from '#lib/adapters/contract';
 import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { writeEffect } from './effects.js';
@@ -99,6 +99,15 @@ const PLAYS = {
     writeEffect(file, { taskId: context.taskId, runNo: context.runNo, token });
     yield effectEvent('tool.completed', token);
     yield { kind: 'checkpoint', data: { next } } as RunnerItem;
+  },
+  async *write({ write: { name, text } }: Step<'write'>, { context }: Stage): AsyncIterable<RunnerItem> {
+    const file = path.join(context.workspace, name);
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFile(file, text);
+  },
+  async *read({ read }: Step<'read'>, { context }: Stage) {
+    const text = await readFile(path.join(context.workspace, read), 'utf8').catch(() => undefined);
+    if (text !== undefined) yield { kind: 'result', result: { text, metadata: { model: 'scripted' } } } as RunnerItem;
   },
   async *tool({ tool: { name, args, id } }: Step<'tool'>, { context }: Stage) {
     const call = { tool_call_id: id, tool_name: name };

@@ -2,9 +2,9 @@ import type { ClaimedRun } from '#lib/execution';
 
 /**
  * Why a run is made to stop before its end. `lost`: it is not ours any more, nothing of it may be written.
- * `refused`: the database would not take what it emitted.
+ * `refused`: the database would not take what it emitted. `workspace`: its workspace holds more than it may.
  */
-export type StopReason = 'cancel' | 'deadline' | 'budget' | 'handover' | 'lost' | 'refused';
+export type StopReason = 'cancel' | 'deadline' | 'budget' | 'workspace' | 'handover' | 'lost' | 'refused';
 
 /** A run this process is at work on. Times are `performance.now()`. */
 export class LiveRun {

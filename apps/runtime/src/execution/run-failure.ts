@@ -1,6 +1,7 @@
 import { type AdapterErrorKind, isAdapterError } from '#lib/adapters/contract';
 import { type Claim, type Dispatch, type ErrorBody, type FailureCode, FAILURES } from '#lib/domain';
 import { isProtocolError } from '#lib/execution';
+import { isWorkspaceFull } from './workspaces.js';
 
 /** What becomes of a run that failed. */
 export type Verdict =
@@ -35,6 +36,7 @@ export function judge(error: unknown, claim: Claim): Verdict {
     return { kind: 'fail', error: body };
   }
   if (isProtocolError(error)) return fail('protocol', error.message);
+  if (isWorkspaceFull(error)) return fail('budget_exceeded', error.message);
   if ((error as { name?: unknown } | null)?.name === 'BudgetError') {
     return fail('budget_exceeded', (error as Error).message);
   }

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { type RunnerAdapter, type RunnerItem, type ToolClient, ToolError } from '#lib/adapters/contract';
 import { type Claim, encodeRunSignal, runtimeChannel } from '#lib/domain';
 import { EventWriter } from '#lib/execution';
+import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createClaim, TEST_POLICY } from '../../../../test/support/claims.js';
@@ -18,6 +19,7 @@ import { StallWatch } from './stall.watch.js';
 import { type Ended, TaskExecutor } from './task.executor.js';
 import { Workspaces } from './workspaces.js';
 
+const WORK = path.join(tmpdir(), `switchyard-executor-${process.pid}`);
 const cleanUps: (() => void)[] = [];
 afterEach(() => {
   for (const cleanUp of cleanUps.splice(0)) cleanUp();
@@ -53,7 +55,7 @@ async function createStage({ adapter = new ScriptedAdapter(), tools = NO_TOOLS, 
     blobs,
     live,
     stalls,
-    workspaces: new Workspaces(path.join(tmpdir(), `switchyard-executor-${process.pid}`)),
+    workspaces: new Workspaces({ root: WORK, maxBytes: 100_000 }, blobs),
     tools: () => tools,
     logger,
   });
@@ -101,7 +103,7 @@ describe('a run', () => {
       'message.completed',
       'task.succeeded',
     ]);
-    expect([...blobs.blobs.values()].map(String)).toEqual(['<p>hi</p>']);
+    expect(String([...blobs.blobs.values()][0])).toBe('<p>hi</p>');
     expect(log.tasks.get(claim.taskKey)?.checkpoint).toBe('{"next":3,"data":{"half":true}}');
   });
 
@@ -325,4 +327,107 @@ it('never mixes two runs', async () => {
   await Promise.all(runs.map(({ ended }) => ended));
   expect(runs.map(({ payloads }) => payloads()[0]![1].step_id)).toEqual(['a', 'b', 'c']);
   expect(runs.map(({ payloads }) => payloads().at(-1)![1].result.text)).toEqual(['a', 'b', 'c']);
+});
+
+describe('the workspace of a run', () => {
+  const write = (name: string, text: string): ScriptStep => ({ write: { name, text } });
+  const created = (payloads: () => unknown[]): unknown[] =>
+    (payloads() as [string, { artifact: { kind: string; name: string } }][])
+      .filter(([type]) => type === 'artifact.created')
+      .map(([, { artifact }]) => [artifact.kind, artifact.name]);
+
+  it('is saved with a checkpoint, in its append, and put back for the next run', async () => {
+    const { begin, log } = await createStage();
+    const first = begin([write('a.txt', 'one'), { checkpoint: {} }, write('b.txt', 'lost'), { wait_ms: 60_000 }]);
+    await until(() => log.tasks.get(first.claim.taskKey)?.checkpoint !== undefined, {});
+    const workspace = log.tasks.get(first.claim.taskKey)!.workspace!;
+    expect(log.batches.at(-1)![0]).toMatchObject({ checkpoint: expect.any(String), workspace });
+    first.run.stop('lost', 0);
+    await first.ended;
+    expect(log.tasks.get(first.claim.taskKey)!.workspace).toEqual(workspace);
+
+    const second = begin([{ read: 'a.txt' }, { read: 'b.txt' }], { runNo: 2, workspace });
+    await second.ended;
+    expect(second.payloads().at(-1)).toEqual([
+      'task.succeeded',
+      { result: { text: 'one', metadata: { model: 'scripted' } } },
+    ]);
+    expect(log.batches.at(-1)![0]).toMatchObject({ workspace: null });
+  });
+
+  it('is saved at a pause and at a hand-over', async () => {
+    const { begin, log, live } = await createStage();
+    const paused = begin([write('a.txt', 'one'), { pause: [{ tool_call_id: 'q', kind: 'question' }] }]);
+    await paused.ended;
+    expect(log.tasks.get(paused.claim.taskKey)).toMatchObject({
+      state: 'waiting_for_input',
+      workspace: { size: 2_048 },
+    });
+    const handed = begin([write('a.txt', 'two'), { wait_ms: 60_000 }]);
+    await until(() => existsSync(path.join(WORK, `${handed.claim.taskKey}-1`, 'a.txt')), {});
+    live.stopAll('handover', 5_000);
+    await handed.ended;
+    expect(log.tasks.get(handed.claim.taskKey)).toMatchObject({ state: 'running', workspace: { size: 2_048 } });
+    expect(created(handed.payloads)).toEqual([]);
+  });
+
+  it.each([
+    ['success', [{ result: 'done' }], 'task.succeeded'],
+    ['failure', [{ throw: { kind: 'rejected', effects: 'possible' } }], 'task.failed'],
+    ['cancel', [{ wait_ms: 60_000 }], 'task.cancelled'],
+    ['cancel it does not heed', [{ wait_ms: 60_000, stubborn: true }], 'task.cancelled'],
+  ] as [string, ScriptStep[], string][])(
+    'is kept at its end by %s, but for what is kept already',
+    async (_, end, type) => {
+      const { begin, live } = await createStage();
+      const { ended, payloads, types, run, claim } = begin(
+        [
+          { artifact: { name: 'page.html', text: '<p>' } },
+          write('copy.html', '<p>'),
+          write('logs/run.txt', 'line'),
+          write('out/data.json', '{}'),
+          write('empty', ''),
+          write('.cache/x', 'x'),
+          ...end,
+        ],
+        policy({ graceSeconds: 0.2 }),
+      );
+      if (type === 'task.cancelled') {
+        await until(() => existsSync(path.join(WORK, `${claim.taskKey}-1`, '.cache/x')), {});
+        live.cancel(run, 0);
+      }
+      await ended;
+      expect(created(payloads)).toEqual([
+        ['produced', 'page.html'],
+        ['log', 'logs/run.txt'],
+        ['produced', 'out/data.json'],
+      ]);
+      expect(types().at(-1)).toBe(type);
+      expect(existsSync(path.join(WORK, `${claim.taskKey}-1`))).toBe(false);
+    },
+  );
+
+  it('that holds more than it may ends the run, whether it goes on or has just ended', async () => {
+    const { begin } = await createStage();
+    const endings = [[{ wait_ms: 60_000 }], [{ result: 'done' }], [{ checkpoint: {} }, { wait_ms: 60_000 }]];
+    for (const end of endings as ScriptStep[][]) {
+      const { ended, payloads } = begin([write('large', 'x'.repeat(200_000)), ...end]);
+      await ended;
+      expect(payloads().at(-1)).toEqual([
+        'task.failed',
+        { error: { code: 'budget_exceeded', message: expect.stringContaining('workspace') } },
+      ]);
+    }
+  });
+
+  it('with very many files is kept in part, and the rest is named', async () => {
+    const { begin, blobs } = await createStage();
+    const many = Array.from({ length: 120 }, (_, i) => write(`f${String(i).padStart(3, '0')}`, `file ${i}`));
+    const { ended, payloads } = begin([...many, { result: 'done' }]);
+    await ended;
+    expect(created(payloads)).toHaveLength(101);
+    expect(created(payloads).at(-1)).toEqual(['log', 'left-out.txt']);
+    const list = [...blobs.blobs.values()].map(String).find((text) => text.includes('\tf119'));
+    expect(list!.trim().split('\n')).toHaveLength(20);
+  });
 });

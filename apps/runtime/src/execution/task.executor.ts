@@ -1,6 +1,7 @@
 import type { RunnerEvent, RunnerItem } from '#lib/adapters/contract';
-import type { Appended, BlobStore, Dispatch, Logger } from '#lib/domain';
+import type { Appended, BlobReference, BlobStore, Dispatch, ErrorBody, Logger } from '#lib/domain';
 import { type EventWriter, mayRunAgain, ProtocolError, RunRecorder, type WriteOutcome } from '#lib/execution';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { AdapterHost } from './adapter.host.js';
 import type { LiveRun } from './live-run.js';
 import type { LiveRuns } from './live-runs.js';
@@ -8,7 +9,12 @@ import { createRunContext } from './run-context.js';
 import { errorBody, judge } from './run-failure.js';
 import type { StallWatch } from './stall.watch.js';
 import { guardTools, type ToolSource } from './tool-access.js';
+import { keepRest } from './workspace.keeper.js';
+import { WorkspaceWatch } from './workspace.watch.js';
 import type { Workspace, Workspaces } from './workspaces.js';
+
+/** How long saving a workspace may hold up a hand-over, in ms. */
+const SAVE_MS = 2_000;
 
 export interface ExecutorPorts {
   readonly adapters: AdapterHost;
@@ -46,15 +52,19 @@ export class TaskExecutor {
   /** Resolves when the run is over; undefined when nothing of it may be written any more. */
   async execute(run: LiveRun): Promise<Ended | undefined> {
     const { claim } = run.claimed;
-    const recorder = new RunRecorder(claim, this.ports, {
+    const workspace = this.ports.workspaces.open(claim);
+    const recorder: RunRecorder = new RunRecorder(claim, this.ports, {
       stored: (appended) => this.stored(run, appended),
+      ending: () => this.keepRest(stage),
       failed: ({ kind }) => run.stop(kind === 'refused' ? 'refused' : 'lost', 0),
     });
-    const stage = { run, recorder, workspace: this.ports.workspaces.open(claim) };
+    const stage: Stage = { run, recorder, workspace };
+    const watch = new WorkspaceWatch(workspace, () => run.stop('workspace', claim.policy.graceSeconds * 1_000));
     try {
       return await this.finish(stage, await this.play(stage));
     } finally {
-      await stage.workspace.dispose();
+      watch.stop();
+      await workspace.dispose();
     }
   }
 
@@ -65,14 +75,39 @@ export class TaskExecutor {
     let stream: AsyncIterator<RunnerItem> | undefined;
     try {
       const adapter = this.ports.adapters.adapter(claim.runner);
+      if (claim.workspace) await workspace.restore(claim.workspace);
       stream = adapter.start(createRunContext(claim, workspace, tools), run.signal)[Symbol.asyncIterator]();
-      const outcome = await Promise.race([pump(stream, stage), run.abandoned]);
+      const outcome = await Promise.race([this.pump(stream, stage), run.abandoned]);
       return outcome ? { outcome } : {};
     } catch (error) {
       return { error };
     } finally {
       if (stream) await this.leave(stream, run);
     }
+  }
+
+  /** Records item after item; resolves when the end is stored. */
+  private async pump(stream: AsyncIterator<RunnerItem>, stage: Stage): Promise<WriteOutcome | undefined> {
+    const { run, recorder, workspace } = stage;
+    for (;;) {
+      const next = await stream.next();
+      if (run.isAbandoned) return undefined;
+      if (next.done) throw new ProtocolError('The runner ended without a result.');
+      const item = next.value;
+      run.progressAtMs = performance.now();
+      if (item.kind === 'pause') return recorder.pause(item.confirmations, Date.now(), await workspace.save());
+      if (item.kind === 'result') {
+        await workspace.files();
+        await this.keepRest(stage);
+        return recorder.succeed(item);
+      }
+      const busy = record(item, stage);
+      if (busy) await busy;
+    }
+  }
+
+  private async keepRest({ workspace, recorder }: Stage): Promise<void> {
+    if (workspace.isUsed) await keepRest(workspace, recorder, this.ports.logger);
   }
 
   /** Lets the adapter clean up, within the grace. */
@@ -84,37 +119,59 @@ export class TaskExecutor {
     await Promise.race([left, run.abandoned]);
   }
 
-  private async finish({ run, recorder }: Stage, { outcome, error }: Played): Promise<Ended | undefined> {
+  private async finish(stage: Stage, { outcome, error }: Played): Promise<Ended | undefined> {
+    const { run } = stage;
     if (outcome && outcome.kind !== 'refused') return { outcome };
     switch (outcome ? 'refused' : run.reason) {
       case 'lost':
         return undefined;
       case 'cancel':
-        return { outcome: await recorder.cancel(run.isAbandoned) };
+        return this.end(stage, (recorder) => recorder.cancel(run.isAbandoned));
       case 'deadline':
-        return { outcome: await recorder.fail(errorBody('deadline_exceeded'), { phase: 'running' }) };
+        return this.fail(stage, errorBody('deadline_exceeded'), 'running');
       case 'budget':
-        return {
-          outcome: await recorder.fail(errorBody('budget_exceeded', 'The run took longer than its agent allows.')),
-        };
+        return this.fail(stage, errorBody('budget_exceeded', 'The run took longer than its agent allows.'));
+      case 'workspace':
+        return this.fail(stage, errorBody('budget_exceeded', 'The workspace holds more than it may.'));
       case 'refused':
-        return { outcome: await recorder.fail(errorBody('protocol', 'What the runner emitted could not be stored.')) };
+        return this.fail(stage, errorBody('protocol', 'What the runner emitted could not be stored.'));
       case 'handover':
-        return this.handOver(run, recorder);
+        return this.handOver(stage);
       case undefined:
-        return this.judged(run, recorder, error);
+        return this.judged(stage, error);
     }
   }
 
-  private async handOver(run: LiveRun, recorder: RunRecorder): Promise<Ended> {
-    const { policy, runNo, attempt, runner } = run.claimed.claim;
-    if (!mayRunAgain(policy, { canResume: this.ports.adapters.canResume(runner) }))
-      return { outcome: await recorder.fail(errorBody('runtime_lost')) };
-    const next = { runNo: runNo + 1, reason: 'handover', delayMs: 0, attempt } as const;
-    return { outcome: await recorder.handOn(next), next };
+  private fail(stage: Stage, error: ErrorBody, phase?: string): Promise<Ended> {
+    return this.end(stage, (recorder) => recorder.fail(error, phase === undefined ? {} : { phase }));
   }
 
-  private async judged(run: LiveRun, recorder: RunRecorder, error: unknown): Promise<Ended> {
+  /** Ends the task, once what its workspace holds is kept. */
+  private async end(stage: Stage, write: (recorder: RunRecorder) => Promise<WriteOutcome>): Promise<Ended> {
+    await this.keepRest(stage);
+    return { outcome: await write(stage.recorder) };
+  }
+
+  private async handOver(stage: Stage): Promise<Ended> {
+    const { run, recorder, workspace } = stage;
+    const { policy, runNo, attempt, runner } = run.claimed.claim;
+    if (!mayRunAgain(policy, { canResume: this.ports.adapters.canResume(runner) }))
+      return this.fail(stage, errorBody('runtime_lost'));
+    const next = { runNo: runNo + 1, reason: 'handover', delayMs: 0, attempt } as const;
+    return { outcome: await recorder.handOn(next, await this.savedInTime(workspace)), next };
+  }
+
+  /** Undefined when there is nothing new, or no time: then the next run has what was saved before. */
+  private async savedInTime(workspace: Workspace): Promise<BlobReference | undefined> {
+    const saving = workspace.save().catch((error: unknown) => {
+      this.ports.logger.warn('a workspace was not saved for the run that follows', { error });
+      return undefined;
+    });
+    return Promise.race([saving, delay(SAVE_MS, undefined, { ref: false })]);
+  }
+
+  private async judged(stage: Stage, error: unknown): Promise<Ended> {
+    const { run, recorder } = stage;
     const { claim } = run.claimed;
     const verdict = judge(error, claim);
     const { taskKey, taskId, runNo } = claim;
@@ -127,27 +184,12 @@ export class TaskExecutor {
       });
     }
     if (verdict.kind === 'retry') return { outcome: await recorder.handOn(verdict.dispatch), next: verdict.dispatch };
-    return { outcome: await recorder.fail(verdict.error, { phase: verdict.phase }) };
+    return this.fail(stage, verdict.error, verdict.phase);
   }
 
   private stored(run: LiveRun, { atMs, cancelAtMs, stalled }: Appended): void {
     if (cancelAtMs !== undefined && run.reason === undefined) this.ports.live.cancel(run, atMs - cancelAtMs);
     if (stalled) this.ports.stalls.moved(run);
-  }
-}
-
-/** Records item after item; resolves when the end is stored. */
-async function pump(stream: AsyncIterator<RunnerItem>, stage: Stage): Promise<WriteOutcome | undefined> {
-  for (;;) {
-    const next = await stream.next();
-    if (stage.run.isAbandoned) return undefined;
-    if (next.done) throw new ProtocolError('The runner ended without a result.');
-    const item = next.value;
-    stage.run.progressAtMs = performance.now();
-    if (item.kind === 'result') return stage.recorder.succeed(item);
-    if (item.kind === 'pause') return stage.recorder.pause(item.confirmations, Date.now());
-    const busy = record(item, stage);
-    if (busy) await busy;
   }
 }
 
@@ -160,7 +202,7 @@ function record(
       if (TOOL_EVENTS.test(item.type)) run.waitingOn = toolOf(item);
       return recorder.event(item);
     case 'checkpoint':
-      return void recorder.checkpoint(item.data);
+      return recorder.checkpoint(item.data, workspace.isUsed ? () => workspace.save() : undefined);
     case 'artifact':
       return keep(item, recorder, workspace);
     default:

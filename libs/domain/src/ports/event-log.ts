@@ -2,6 +2,7 @@ import type { ErrorBody, EventBody } from '../event-table.js';
 import type { StoredEvent } from '../envelope.js';
 import type { EventId, TaskId, TaskKey } from '../ids.js';
 import type { TaskState } from '../state.js';
+import type { BlobReference } from './blob-store.js';
 import type { AuditEntry } from './task-store.js';
 
 /** An event ready to be stored: `json` is its payload's JSON text, at most PAYLOAD_MAX_BYTES. */
@@ -45,6 +46,8 @@ export interface Append {
   readonly checkpoint?: string;
   /** JSON text of a `TaskAnswer`, given to the runs that follow until one of them stores a checkpoint. */
   readonly answer?: string;
+  /** Replaces what is saved of the task's workspace, in the same statement; null drops it. */
+  readonly workspace?: BlobReference | null;
   /** An outbox row for run `runNo` written in the same statement; it closes the run before. `events` may then be empty. */
   readonly dispatch?: Dispatch;
   /** The task belongs to a session. Control appends need not say so. */
@@ -105,6 +108,8 @@ export abstract class EventLog {
   abstract tails(taskKeys: readonly TaskKey[]): Promise<ReadonlyMap<TaskKey, Tail>>;
   /** Where events landed; those that are not stored are missing. Asked after an append whose outcome is unknown. */
   abstract locate(events: readonly EventReference[]): Promise<ReadonlyMap<EventId, EventPlace>>;
+  /** What is saved of the workspaces of tasks; those without are missing. */
+  abstract workspaces(taskKeys: readonly TaskKey[]): Promise<ReadonlyMap<TaskKey, BlobReference>>;
   /** The seq of an event of this task. */
   abstract seqOf(taskKey: TaskKey, eventId: EventId): Promise<number | undefined>;
 }

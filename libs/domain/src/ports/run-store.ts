@@ -4,6 +4,7 @@ import type { StoredEvent } from '../envelope.js';
 import type { StepProjection } from '../projection.js';
 import type { EventId, TaskId, TaskKey } from '../ids.js';
 import type { ToolPolicy } from '../tool-policy.js';
+import type { BlobReference } from './blob-store.js';
 import type { DispatchReason } from './event-log.js';
 
 /** A wish to start run `runNo` of a task. */
@@ -67,6 +68,8 @@ export interface Claim {
   readonly steps: readonly StepProjection[];
   /** The newest 1,000 artifacts of earlier runs. */
   readonly artifacts: readonly ArtifactBody[];
+  /** What is saved of the workspace. */
+  readonly workspace: BlobReference | null;
   readonly reason: DispatchReason;
   /** From the dispatch: 1 for the first run and for one that follows an answer. */
   readonly attempt: number;

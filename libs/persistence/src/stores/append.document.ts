@@ -69,6 +69,11 @@ const ROWS: Readonly<Record<AppendPart, (folded: FoldedAppend, place: number) =>
       ? []
       : [{ place, run_no: append.guard.kind === 'run' ? append.guard.runNo : 0, data: append.checkpoint }],
   answers: ({ append: { answer } }, place) => (answer === undefined ? [] : [{ place, answer }]),
+  workspaces: ({ append: { workspace, guard } }, place) =>
+    workspace ? [{ place, run_no: guard.kind === 'run' ? guard.runNo : 0, ...workspace }] : [],
+  // A run knows whether its task has saved any; who else ends a task does not.
+  dropWorkspaces: ({ append: { workspace, guard }, patch }, place) =>
+    workspace === null || (patch.finished && guard.kind === 'control') ? [{ place }] : [],
   dispatch: ({ append: { dispatch } }, place) =>
     dispatch
       ? [

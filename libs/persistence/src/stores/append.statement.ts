@@ -10,6 +10,8 @@ export const APPEND_PARTS = [
   'closeConfirmations',
   'checkpoints',
   'answers',
+  'workspaces',
+  'dropWorkspaces',
   'dispatch',
   'undispatch',
   'advance',
@@ -141,6 +143,18 @@ insert into checkpoints (task_key, run_no, answer, updated_at)
 select m.task_key, 0, p.answer, m.at
 from moved m join json_to_recordset(${p}::json) as p(place int, answer text) on p.place = m.place
 on conflict (task_key) do update set answer = excluded.answer, updated_at = excluded.updated_at`,
+
+  workspaces: (p) => `
+insert into workspaces (task_key, tenant, sha256, size, run_no, updated_at)
+select m.task_key, t.tenant, p.sha256, p.size, p.run_no, m.at
+from moved m join json_to_recordset(${p}::json) as p(place int, run_no int, sha256 text, size bigint) on p.place = m.place
+join tasks t on t.task_key = m.task_key
+on conflict (task_key) do update set sha256 = excluded.sha256, size = excluded.size, run_no = excluded.run_no,
+  updated_at = excluded.updated_at`,
+
+  dropWorkspaces: (p) => `
+delete from workspaces w using moved m join json_to_recordset(${p}::json) as p(place int) on p.place = m.place
+where w.task_key = m.task_key`,
 
   dispatch: (p) => `
 insert into outbox (task_key, run_no, pool, priority, reason, attempt, error, next_check_at)

@@ -66,7 +66,8 @@ select w.task_key, w.run_no, w.seq, (extract(epoch from w.at) * 1000)::float8 as
     select json_agg(s) from (select ${STEP_COLUMNS} from steps where task_key = w.task_key) s) end as steps,
   case when w.run_no = 1 then null else (select json_agg(a) from (
     select ${ARTIFACT_COLUMNS} from artifacts a where a.task_key = w.task_key order by a.artifact_id desc limit 1000) a)
-  end as artifacts
+  end as artifacts, ws.sha256 as workspace_sha256, ws.size::float8 as workspace_size
 from moved w join stored e using (task_key) join tasks t using (task_key)
-join backend_versions b on b.id = t.backend_version_id left join checkpoints c on c.task_key = w.task_key and w.run_no > 1`,
+join backend_versions b on b.id = t.backend_version_id left join checkpoints c on c.task_key = w.task_key and w.run_no > 1
+left join workspaces ws on ws.task_key = w.task_key and w.run_no > 1`,
 };

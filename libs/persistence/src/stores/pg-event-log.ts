@@ -1,6 +1,7 @@
 import {
   type Append,
   type Appended,
+  type BlobReference,
   EventLog,
   type EventId,
   type EventPlace,
@@ -61,6 +62,11 @@ export class PgEventLog extends EventLog {
     return new Map(rows.map((row) => [eventIdOf(row.event_id), { seq: row.seq, atMs: row.at_ms }] as const));
   }
 
+  override async workspaces(taskKeys: readonly TaskKey[]): Promise<ReadonlyMap<TaskKey, BlobReference>> {
+    const rows = await this.readers.query<WorkspaceRow>(WORKSPACES, [taskKeys]);
+    return new Map(rows.map(({ task_key, sha256, size }) => [task_key, { sha256, size }] as const));
+  }
+
   override async seqOf(taskKey: TaskKey, eventId: EventId): Promise<number | undefined> {
     const [row] = await this.readers.query<{ seq: number }>(SEQ_OF, [taskKey, uuidOf(eventId)]);
     return row?.seq;
@@ -93,6 +99,11 @@ from unnest($1::uuid[], $2::uuid[]) as r(task_key, event_id)
 join events e on e.task_key = r.task_key and e.event_id = r.event_id`,
 };
 
+const WORKSPACES: Statement = {
+  name: 'event-log.workspaces',
+  text: 'select task_key, sha256, size::float8 as size from workspaces where task_key = any ($1::uuid[])',
+};
+
 const SEQ_OF: Statement = {
   name: 'event-log.seq-of',
   text: 'select seq from events where task_key = $1 and event_id = $2::uuid',
@@ -118,6 +129,12 @@ interface PlaceRow {
   readonly event_id: string;
   readonly seq: number;
   readonly at_ms: number;
+}
+
+interface WorkspaceRow {
+  readonly task_key: TaskKey;
+  readonly sha256: string;
+  readonly size: number;
 }
 
 interface TailRow {

@@ -243,6 +243,8 @@ interface ClaimRow {
   readonly asked: readonly AskedRow[] | null;
   readonly steps: readonly StepRow[] | null;
   readonly artifacts: readonly ArtifactRow[] | null;
+  readonly workspace_sha256: string | null;
+  readonly workspace_size: number | null;
 }
 
 function decodeClaim(row: ClaimRow): Claim {
@@ -281,6 +283,7 @@ function decodeClaim(row: ClaimRow): Claim {
       .map(decodeStep)
       .map((step) => (lost && step.state === 'running' ? { ...step, state: 'failed' as const } : step)),
     artifacts: (row.artifacts ?? []).map(decodeArtifactBody),
+    workspace: row.workspace_sha256 === null ? null : { sha256: row.workspace_sha256, size: row.workspace_size ?? 0 },
     reason: row.reason,
     attempt: row.attempt,
     stalled: row.stalled,
