@@ -40,16 +40,17 @@ const effects = path.join(world, 'effects');
 let redis: RedisServer;
 let postgres: PostgresServer;
 let installation: Installation;
+let stop = (): void => undefined;
 
 const describeWithRedis = testRedisUrl() === undefined ? describe.skip : describe;
 
 async function rowsOf<Row extends pg.QueryResultRow>(text: string): Promise<Row[]> {
-  const client = new pg.Client({ connectionString: postgres.url, options: '-c search_path=switchyard' });
-  await client.connect();
+  const sql = new pg.Client({ connectionString: postgres.url, options: '-c search_path=switchyard' });
+  await sql.connect();
   try {
-    return (await client.query<Row>(text)).rows;
+    return (await sql.query<Row>(text)).rows;
   } finally {
-    await client.end();
+    await sql.end();
   }
 }
 
@@ -82,6 +83,7 @@ describeWithRedis('everything that can die, dying over and over under load', () 
   }, 180_000);
 
   afterAll(async () => {
+    stop();
     await installation?.stop();
     await Promise.all([redis?.remove(), postgres?.remove()]);
     rmSync(world, { recursive: true, force: true });
@@ -100,7 +102,7 @@ describeWithRedis('everything that can die, dying over and over under load', () 
         const [submitAfterMs, cancelAfterMs] = [chance.next() * CHAOS_MS, chance.between(0, 4_000)];
         const isCancelled = chance.next() < 0.15;
         const script = createScript();
-        await delay(submitAfterMs);
+        await delay(submitAfterMs, undefined, { ref: false });
         busy += 1;
         await client.submit(taskId, { agent_id: 'scripted', session_id: sessionId, input: { script } });
         const decisions: Promise<void>[] = [];
@@ -120,11 +122,16 @@ describeWithRedis('everything that can die, dying over and over under load', () 
       }
 
       const saboteur = new Saboteur({ installation, postgres, redis, busy: () => busy }, history, chance);
+      // Whatever fails here, nothing may go on behind it.
+      stop = () => {
+        client.stop();
+        saboteur.stop();
+      };
       const lives = Promise.all(Array.from({ length: TASKS }, (_, at) => live(at)));
       const limit = delay(CHAOS_MS + CALM_MS, undefined, { ref: false });
       const broken = IS_FULL_SIZE ? saboteur.goOn(CHAOS_MS, PAUSE_MS) : saboteur.breakEach(FEW, PAUSE_MS);
       await Promise.all([broken, Promise.race([lives, limit])]);
-      client.stop();
+      stop();
       await lives;
 
       const quiet = async (): Promise<boolean> =>

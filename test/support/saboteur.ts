@@ -22,12 +22,18 @@ export type Fault = keyof typeof FAULTS;
 /** Breaks one thing after the other, each as often as any other, and repairs it; keeps count. */
 export class Saboteur {
   private deck: Fault[] = [];
+  private isStopped = false;
 
   constructor(
     private readonly target: Target,
     private readonly history: ClientHistory,
     private readonly chance: Chance,
   ) {}
+
+  /** Nothing more is broken. */
+  stop(): void {
+    this.isStopped = true;
+  }
 
   /** Breaks these in order, with pauses of `pauseMs`; resolves when all is repaired. */
   async breakEach(faults: readonly Fault[], pauseMs: number): Promise<void> {
@@ -40,7 +46,7 @@ export class Saboteur {
   /** Breaks whatever comes until so many ms have passed, with pauses of up to `pauseMs`; resolves when all is repaired. */
   async goOn(forMs: number, pauseMs: number): Promise<void> {
     const endMs = performance.now() + forMs;
-    while (performance.now() < endMs) {
+    while (performance.now() < endMs && !this.isStopped) {
       await delay(this.chance.between(pauseMs / 2, pauseMs));
       await this.strike(this.next());
     }
@@ -52,6 +58,7 @@ export class Saboteur {
   }
 
   private async strike(fault: Fault): Promise<void> {
+    if (this.isStopped) return;
     const isBusy = this.target.busy() > 0;
     await FAULTS[fault](this.target, this.chance);
     if (isBusy) this.history.struck(fault);
