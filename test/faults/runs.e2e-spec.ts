@@ -59,8 +59,6 @@ describeEachBackingSet(({ redisUrl }) => {
     return rows.map((row) => row.event_type);
   }
 
-  const signal = (member: Member, name: 'SIGSTOP' | 'SIGCONT'): void => void process.kill(member.pid, name);
-
   describe('a run', () => {
     it('of a runtime that was frozen past its lease goes on elsewhere, and what the old one writes on waking is refused', async () => {
       const taskId = await submit([
@@ -74,12 +72,12 @@ describeEachBackingSet(({ redisUrl }) => {
       const [old] = installation.runtimes as [Member];
       await stateIs(taskId, 'running');
       await until(async () => (await types(taskId)).includes('step.started'));
-      signal(old, 'SIGSTOP');
+      old.signal('SIGSTOP');
       try {
         await installation.addRuntime();
         await stateIs(taskId, 'succeeded', (LEASE_SECONDS + 20) * 1000);
       } finally {
-        signal(old, 'SIGCONT');
+        old.signal('SIGCONT');
       }
       const atEnd = await types(taskId);
       expect(atEnd.filter((type) => type === 'task.succeeded')).toHaveLength(1);

@@ -21,6 +21,7 @@ export interface InstallationOptions {
 /** One gateway or runtime, as a process of its own. */
 export class Member {
   private output = '';
+  private isUp = false;
   readonly exited: Promise<number | null>;
 
   constructor(
@@ -30,6 +31,10 @@ export class Member {
     child.stdout?.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
     child.stderr?.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
     this.exited = new Promise((resolve) => child.once('exit', resolve));
+    void this.exited.then((code) => {
+      // Nobody killed it and nobody asked it to stop: whatever fails after this, here is why.
+      if (code !== null && this.isUp) process.stderr.write(`${this.url} ended by itself with ${code}\n${this.log}\n`);
+    });
   }
 
   get pid(): number {
@@ -49,10 +54,17 @@ export class Member {
       throw new Error(`${String(error)}\n${this.log}`);
     });
     if (hasEnded) throw new Error(`ended with ${this.child.exitCode} before it was ready\n${this.log}`);
+    this.isUp = true;
+  }
+
+  /** Sends a signal, unless the process has ended. */
+  signal(signal: NodeJS.Signals): void {
+    this.child.kill(signal);
   }
 
   /** Sends a signal and waits for the process to end. */
   async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
+    this.isUp = false;
     this.child.kill(signal);
     return this.exited;
   }

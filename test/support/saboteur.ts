@@ -81,10 +81,10 @@ const FAULTS = {
     await installation.addRuntime();
   },
   async 'SIGSTOP of a runtime past its lease'({ installation }: Target, chance: Chance) {
-    const { pid } = chance.pick(installation.runtimes as [Member, ...Member[]]);
-    process.kill(pid, 'SIGSTOP');
+    const runtime = chance.pick(installation.runtimes as [Member, ...Member[]]);
+    runtime.signal('SIGSTOP');
     await delay(FROZEN_MS);
-    process.kill(pid, 'SIGCONT');
+    runtime.signal('SIGCONT');
   },
   async 'SIGKILL of a gateway'({ installation }: Target, chance: Chance) {
     await take(installation.gateways, chance).end('SIGKILL');
