@@ -141,6 +141,8 @@ describeWithRedis('everything that can die, dying over and over under load', () 
       process.stdout.write(`${JSON.stringify({ seed, faults: verdict.faults, checked: verdict.checked })}\n`);
       assertClean(verdict);
       expect(verdict.checked.tasks).toBe(TASKS);
+      // What is cut off from its services waits for them.
+      expect(installation.casualties).toEqual([]);
       const others = await rowsOf<{ task_id: string; state: string }>(
         `select task_id, state from tasks join task_heads using (task_key) where state <> 'succeeded'`,
       );

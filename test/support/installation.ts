@@ -22,6 +22,8 @@ export interface InstallationOptions {
 export class Member {
   private output = '';
   private isUp = false;
+  /** It was ready and has ended by itself, with an exit code. */
+  hasFailed = false;
   readonly exited: Promise<number | null>;
 
   constructor(
@@ -32,8 +34,10 @@ export class Member {
     child.stderr?.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
     this.exited = new Promise((resolve) => child.once('exit', resolve));
     void this.exited.then((code) => {
+      if (code === null || !this.isUp) return;
       // Nobody killed it and nobody asked it to stop: whatever fails after this, here is why.
-      if (code !== null && this.isUp) process.stderr.write(`${this.url} ended by itself with ${code}\n${this.log}\n`);
+      this.hasFailed = true;
+      process.stderr.write(`${this.url} ended by itself with ${code}\n${this.log}\n`);
     });
   }
 
@@ -74,6 +78,7 @@ export class Member {
 export class Installation {
   readonly gateways: Member[] = [];
   readonly runtimes: Member[] = [];
+  private readonly launched: Member[] = [];
   private readonly dataDir = mkdtempSync(path.join(tmpdir(), 'switchyard-installation-'));
 
   private constructor(private readonly options: InstallationOptions) {}
@@ -88,6 +93,11 @@ export class Installation {
       await installation.stop();
       throw error;
     }
+  }
+
+  /** Addresses of processes that have ended by themselves. */
+  get casualties(): readonly string[] {
+    return this.launched.filter(({ hasFailed }) => hasFailed).map(({ url }) => url);
   }
 
   async addGateway(env: Record<string, string> = {}): Promise<Member> {
@@ -129,7 +139,9 @@ export class Installation {
         ...env,
       },
     });
-    return new Member(`http://127.0.0.1:${port}`, child);
+    const member = new Member(`http://127.0.0.1:${port}`, child);
+    this.launched.push(member);
+    return member;
   }
 }
 
