@@ -1,5 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { type AgentEdit, AgentStore, type AuditEntry, type BackendVersion, type StoredAgent } from '#lib/domain';
+import {
+  type AgentEdit,
+  AgentStore,
+  type AuditEntry,
+  type BackendVersion,
+  DEFAULT_POLICY,
+  type StoredAgent,
+} from '#lib/domain';
 import { MemoryEventBus } from '../../../../test/support/memory-event-bus.js';
 import { SilentLogger } from '../../../../test/support/silent-logger.js';
 import { until } from '../../../../test/support/until.js';
@@ -104,6 +111,12 @@ describe('AgentsService', () => {
       ['all', 3],
       ['theirs', 0],
     ]);
+  });
+
+  it('names no tool that the policy of the agent denies', async () => {
+    const policy = { ...DEFAULT_POLICY, tools: { read: 'confirm', write: 'deny' } } as const;
+    const { service } = await setUp(agent('a', { tools: ['read', 'write'], policy }));
+    expect(await service.capabilities(caller, 'a')).toMatchObject({ tools: ['read'] });
   });
 
   it('names the tools some task of the caller may call, and looks at no route that is closed to it', async () => {

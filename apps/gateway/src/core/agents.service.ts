@@ -7,6 +7,7 @@ import {
   INPUT_MODES,
   type InputMode,
   isVisibleTo,
+  verdictOn,
 } from '#lib/domain';
 import type { AgentDirectory } from './agent.directory.js';
 import { type Caller, isOperator } from './caller.js';
@@ -91,7 +92,10 @@ export class AgentsService {
       agentId: agent.id,
       types: agent.types,
       inputModes: INPUT_MODES.filter((mode) => agent.inputModes.includes(mode) && SERVED_MODES.includes(mode)),
-      tools: agent.tools.filter((tool) => routes.some((route) => route.tools?.includes(tool) ?? true)),
+      tools: agent.tools.filter(
+        (tool) =>
+          verdictOn(tool, agent.policy.tools) !== 'deny' && routes.some((route) => route.tools?.includes(tool) ?? true),
+      ),
       events: Object.keys(EVENTS).filter((type) => events.has(type)),
       // A promise has to hold whichever backend a task gets.
       pause: isKnown && traits.every((runner) => runner.pause),
