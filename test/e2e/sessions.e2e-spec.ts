@@ -206,6 +206,20 @@ describeEachBackingSet(({ redisUrl }) => {
     await inState(second, 'succeeded');
   });
 
+  it('holds the session until a task that waited has gone on and ended', async () => {
+    const question = { tool_call_id: 'q', kind: 'question', prompt: 'Which?' } as const;
+    const first = await submit('resumes', [{ pause: [question] }, { wait_ms: 300 }, { result: 'after' }]);
+    const second = await submit('resumes', SHORT, {}, 1);
+    await inState(first, 'waiting_for_input');
+    const body = { input: 'this one' };
+    const answer = await call(`${gateways[1]}/v1/tasks/${first}/resume`, { key: keys.ann, body });
+    expect(answer.status).toBe(202);
+    expect(await read(second)).toMatchObject({ state: 'queued', blocked_by: first });
+    await inState(second, 'succeeded');
+    const [one, two] = await times('resumes');
+    expect(two!.started).toBeGreaterThanOrEqual(one!.finished);
+  });
+
   it('counts the deadline of a task in line, and starts the one behind it', async () => {
     const first = await submit('late', ENDLESS);
     const second = await submit('late', SHORT, { deadline_seconds: 1 });

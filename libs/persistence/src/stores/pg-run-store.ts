@@ -110,17 +110,19 @@ join tasks t on t.task_key = h.task_key`,
  * A row that was re-added is looked at again after 2, 10, then 30 s, or when its task has been without progress for as
  * long as its agent bears. Heads are read, not locked: whoever writes on the strength of this says so in its guard.
  * A row whose run was claimed or whose task has ended is of no use any more and goes: it was written while the statement
- * that took or ended the task could not see it.
+ * that took or ended the task could not see it. A task that stood in line may have got its turn a moment ago: it is not
+ * overlong before its row was looked at twice.
  */
 const DUE_JOBS: Statement = {
   name: 'run-store.due-jobs',
   text: `
 with due as (
-  select task_key, run_no from outbox where next_check_at <= clock_timestamp()
+  select task_key, run_no, tries from outbox where next_check_at <= clock_timestamp()
   order by next_check_at limit $1 for update skip locked
 ),
 judged as materialized (
-  select q.task_key, q.run_no, t.task_id, h.stalled, s.shown, s.overlong_at <= clock_timestamp() as overlong,
+  select q.task_key, q.run_no, t.task_id, h.stalled, s.shown,
+    s.overlong_at <= clock_timestamp() and (t.ordinal is null or q.run_no > 1 or q.tries > 1) as overlong,
     case when not s.shown and s.overlong_at > clock_timestamp() then s.overlong_at - clock_timestamp() end as overlong_in,
     h.run_no >= q.run_no or t.finished_at is not null as is_over
   from due q

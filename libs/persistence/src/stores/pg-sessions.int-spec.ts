@@ -220,6 +220,22 @@ describe('a task in line', () => {
     expect(await notes('swept')).toBe(0);
   });
 
+  it('is not called overlong the moment it gets its turn, however long it stood', async () => {
+    const hasty = await createBackend(test.url, { stallSeconds: 0 });
+    const line = ['turn-1', 'turn-2'].map((name) => createSubmission(hasty, { sessionId: name }));
+    const keys = await Promise.all(line.map(async (submission) => (await submitted(submission)).taskKey));
+    const alone = (await submitted(createSubmission(hasty))).taskKey;
+    const overlong = async (): Promise<TaskKey[]> => {
+      const text = 'update outbox set next_check_at = clock_timestamp() where task_key = any ($1::uuid[])';
+      await databases[0].query({ name: '', text }, [[...keys, alone]]);
+      return (await runs.dueJobs(500)).flatMap(({ taskKey, isOverlong }) => (isOverlong ? [taskKey] : []));
+    };
+    expect(await overlong()).toEqual([alone]);
+    expect(await overlong()).toEqual([alone]);
+    expect(new Set(await overlong())).toEqual(new Set([alone, ...keys]));
+    await Promise.all([...keys, alone].map(cancel));
+  });
+
   it('leaves no job behind when it is cancelled while it gets its turn', async () => {
     for (let round = 0; round < 20; round += 1) {
       const name = `leak-${round}`;
