@@ -66,8 +66,7 @@ const types = async (taskKey: TaskKey): Promise<string[]> =>
 const succeeded = () =>
   draftEvent({ type: 'task.succeeded', payload: { result: { text: 'done', metadata: { model: 'scripted' } } } });
 const cancelled = () => draftEvent({ type: 'task.cancelled', payload: { forced: false } });
-const due = () =>
-  database.query({ name: '', text: 'update session_advance set next_check_at = clock_timestamp()' }, []);
+const due = () => database.query({ name: '', text: 'update session_advance set next_check_at = to_timestamp(0)' }, []);
 
 describe('the end of a task', () => {
   it('puts the next task of its session into the queue, with no sweep', async () => {
