@@ -407,6 +407,25 @@ describe('the workspace of a run', () => {
     },
   );
 
+  it('may take longer to keep than the grace, without the cancel being called forced', async () => {
+    const { begin, live, blobs } = await createStage();
+    const put = blobs.put.bind(blobs);
+    let goOn: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (goOn = resolve));
+    blobs.put = async (tenant, content) => held.then(() => put(tenant, content));
+    const { ended, payloads, run, claim } = begin(
+      [write('a.txt', 'kept'), { wait_ms: 60_000 }],
+      policy({ graceSeconds: 0.2 }),
+    );
+    await until(() => existsSync(path.join(WORK, `${claim.taskKey}-1`, 'a.txt')), {});
+    live.cancel(run, 0);
+    await run.abandoned;
+    goOn();
+    await ended;
+    expect(created(payloads)).toEqual([['produced', 'a.txt']]);
+    expect(payloads().at(-1)).toEqual(['task.cancelled', { forced: false }]);
+  });
+
   it('that holds more than it may ends the run, whether it goes on or has just ended', async () => {
     const { begin } = await createStage();
     const endings = [[{ wait_ms: 60_000 }], [{ result: 'done' }], [{ checkpoint: {} }, { wait_ms: 60_000 }]];

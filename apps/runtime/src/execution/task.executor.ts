@@ -88,22 +88,34 @@ export class TaskExecutor {
 
   /** Records item after item; resolves when the end is stored. */
   private async pump(stream: AsyncIterator<RunnerItem>, stage: Stage): Promise<WriteOutcome | undefined> {
-    const { run, recorder, workspace } = stage;
+    const { run, recorder } = stage;
     for (;;) {
       const next = await stream.next();
       if (run.isAbandoned) return undefined;
       if (next.done) throw new ProtocolError('The runner ended without a result.');
       const item = next.value;
       run.progressAtMs = performance.now();
-      if (item.kind === 'pause') return recorder.pause(item.confirmations, Date.now(), await workspace.save());
-      if (item.kind === 'result') {
-        await workspace.files();
-        await this.keepRest(stage);
-        return recorder.succeed(item);
+      if (item.kind === 'pause' || item.kind === 'result') {
+        const workspace = await this.leaveFiles(stage, item);
+        if (run.isAbandoned) return undefined;
+        return item.kind === 'pause'
+          ? recorder.pause(item.confirmations, Date.now(), workspace)
+          : recorder.succeed(item);
       }
       const busy = record(item, stage);
       if (busy) await busy;
     }
+  }
+
+  /** Saves the workspace of a run that pauses, keeps that of one that has ended. @throws WorkspaceFullError */
+  private async leaveFiles(
+    stage: Stage,
+    { kind }: { readonly kind: 'pause' | 'result' },
+  ): Promise<BlobReference | undefined> {
+    if (kind === 'pause') return stage.workspace.save();
+    await stage.workspace.files();
+    await this.keepRest(stage);
+    return undefined;
   }
 
   private async keepRest({ workspace, recorder }: Stage): Promise<void> {
@@ -126,7 +138,7 @@ export class TaskExecutor {
       case 'lost':
         return undefined;
       case 'cancel':
-        return this.end(stage, (recorder) => recorder.cancel(run.isAbandoned));
+        return this.cancel(stage);
       case 'deadline':
         return this.fail(stage, errorBody('deadline_exceeded'), 'running');
       case 'budget':
@@ -140,6 +152,12 @@ export class TaskExecutor {
       case undefined:
         return this.judged(stage, error);
     }
+  }
+
+  private cancel(stage: Stage): Promise<Ended> {
+    // As it is now: keeping the files may take longer than the grace.
+    const isForced = stage.run.isAbandoned;
+    return this.end(stage, (recorder) => recorder.cancel(isForced));
   }
 
   private fail(stage: Stage, error: ErrorBody, phase?: string): Promise<Ended> {
