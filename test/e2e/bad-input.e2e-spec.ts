@@ -399,7 +399,9 @@ describe('a submission', () => {
       [{ input: 'x', agent_id: 'strict', type: 'strict' }, 422, 'unsupported_input'],
       [{ input: { script: [] }, agent_id: 'strict', type: 'other' }, 422, 'no_route'],
       [{ input: 'x', session_id: '' }, 400, 'invalid_request'],
-      [{ input: [{ type: 'image', data: 'x' }] }, 422, 'not_available'],
+      [{ input: [{ type: 'image', media_type: 'image/png', data: 'eA==' }] }, 422, 'unsupported_input'],
+      [{ input: 'x', callback: { url: 'http://x/y' } }, 422, 'not_available'],
+      [{ input: 'x', agent_id: 'closed', tools: [{ name: 'look' }] }, 422, 'agent_disabled'],
       [{ input: 'x', task_id: OWN_TASK }, 409, 'idempotency_conflict'],
     ];
     const answers = await Promise.all(
@@ -408,6 +410,41 @@ describe('a submission', () => {
     expect(answers.map(({ status, body }) => [status, body.code])).toEqual(
       cases.map(([, status, code]) => [status, code]),
     );
+  });
+
+  it('whose tools, rules or parts are malformed is refused by path, and its good rules are not taken alone', async () => {
+    const file = { type: 'file', media_type: 'text/plain' };
+    const cases: readonly (readonly [object, string])[] = [
+      [{ input: 'x', tools: { name: 'look' } }, '/tools'],
+      [
+        { input: 'x', tools: [{ name: 'look', parameters: { type: 'object', properties: 7 } }] },
+        '/tools/0/parameters/properties',
+      ],
+      [{ input: 'x', tools: [{ name: '../look' }] }, '/tools/0/name'],
+      [{ input: 'x', tools: [{ name: 'constructor' }, { name: 'constructor' }] }, '/tools/1/name'],
+      [{ input: 'x', context: { allow_tools: 'all' } }, '/context/allow_tools'],
+      [
+        { input: 'x', context: { deny_rules: [{ tool_name: 'rm' }, { tool_name: '*' }] } },
+        '/context/deny_rules/1/tool_name',
+      ],
+      [{ input: 'x', context: { deny_rules: [{ tool: 'rm' }] } }, '/context/deny_rules/0/tool'],
+      [{ input: [{ ...file, data: 'not base64!' }] }, '/input/0/data'],
+      [{ input: [{ ...file, data: 'eA==', artifact_id: `art_${'0'.repeat(32)}` }] }, '/input/0'],
+      [{ input: [{ ...file, artifact_id: "' or 1=1" }] }, '/input/0/artifact_id'],
+      [{ input: [{ ...file, url: 'javascript' }] }, '/input/0/url'],
+      [{ input: [{ type: 'constructor' }] }, '/input/0/type'],
+      [{ input: 'x', mode: 'later' }, '/mode'],
+      [{ input: 'x', deadline_seconds: 2_592_001 }, '/deadline_seconds'],
+    ];
+    for (const [body, path] of cases) {
+      const answer = await send({ method: 'POST', path: '/v1/tasks', key: keys.mine, body: JSON.stringify(body) });
+      expect([path, answer.status, answer.body.code, answer.body.errors?.[0]?.path]).toEqual([
+        path,
+        400,
+        'invalid_request',
+        path,
+      ]);
+    }
   });
 
   it('cannot take the name of a task of another principal, and learns nothing of it', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { SCOPES } from '#lib/domain';
 import path from 'node:path';
 import { describeEachBackingSet } from '../support/backing-sets.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';
@@ -19,10 +20,15 @@ describeEachBackingSet(({ redisUrl }) => {
   let urls: string[];
   let url: string;
   let key: string;
+  let bob: string;
 
   beforeAll(async () => {
     database = await createDatabase();
-    ({ ann: key } = await createKeys(database.url, { ann: { principal: 'ann' } }));
+    const own = SCOPES.filter((scope) => scope !== 'tasks:all');
+    ({ ann: key, bob } = await createKeys(database.url, {
+      ann: { principal: 'ann', scopes: own },
+      bob: { principal: 'bob', scopes: own },
+    }));
     const env = { AGENTS_FILE: path.join(import.meta.dirname, 'submit.agents.yaml'), SYNC_WAIT_SECONDS: '5' };
     installation = await Installation.start({ databaseUrl: database.url, redisUrl, gateways: 2, runtimes: 1, env });
     urls = installation.gateways.map((gateway) => gateway.url);
@@ -196,6 +202,76 @@ describeEachBackingSet(({ redisUrl }) => {
         'unsupported_input',
         [expect.objectContaining({ path: '/tools' })],
       ]);
+    });
+  });
+
+  describe('parts of an input', () => {
+    const base64 = (text: string): string => Buffer.from(text).toString('base64');
+    const upload = async (text: string, type = 'text/plain', as = key): Promise<string> => {
+      const headers = { 'x-api-key': as, 'content-type': type };
+      const response = await fetch(`${url}/v1/artifacts?name=up.txt`, { method: 'POST', headers, body: text });
+      expect(response.status).toBe(201);
+      return ((await response.json()) as { artifact_id: string }).artifact_id;
+    };
+
+    it('reach the run exactly as sent, with the bytes of each and the texts of those that are texts', async () => {
+      const artifact_id = await upload('uploaded ü');
+      const input = [
+        { type: 'text', text: 'look' },
+        { type: 'data', data: { n: [1, null] } },
+        { type: 'image', media_type: 'image/png', name: 'p.png', data: base64('png') },
+        { type: 'file', artifact_id },
+      ];
+      const { body } = await submit({ agent_id: 'teller', mode: 'sync', input });
+      const { data } = body['result'] as { data: Json };
+      expect(data['input']).toEqual(input);
+      expect(data['readableInput']).toEqual([...input.slice(0, 3), { type: 'text', text: 'uploaded ü' }]);
+      expect(data['files']).toEqual([
+        { index: 2, type: 'image', mediaType: 'image/png', name: 'p.png', size: 3 },
+        { index: 3, type: 'file', mediaType: 'text/plain', name: 'up.txt', size: 11 },
+      ]);
+    });
+
+    it('are analysed by an agent that reads text files, sent along or uploaded before', async () => {
+      const text = 'The harbour was quiet. Ships waited for the tide. Nobody spoke of the storm that had passed.';
+      const artifact_id = await upload(text);
+      const inline = { type: 'file', media_type: 'text/plain', data: base64(text) };
+      const answers = await Promise.all(
+        [text, [inline], [{ type: 'file', artifact_id }]].map((input) =>
+          submit({ agent_id: 'reader', mode: 'sync', input }),
+        ),
+      );
+      const [plain, ...files] = answers.map(({ body }) => (body['result'] as { data: Json }).data);
+      expect(plain).toHaveProperty('summary');
+      expect(files).toEqual([plain, plain]);
+    });
+
+    it('are refused by path where the agent does not take them', async () => {
+      const image = { type: 'image', media_type: 'image/png', data: base64('png') };
+      const pdf = { type: 'file', media_type: 'application/pdf', data: base64('%PDF') };
+      const foreign = await upload('theirs', 'text/plain', bob);
+      const cases: readonly (readonly [Json, number, string, string])[] = [
+        [{ agent_id: 'reader', input: [{ type: 'text', text: 'x' }, image] }, 422, 'unsupported_input', '/input/1'],
+        [{ agent_id: 'reader', input: [pdf] }, 422, 'unsupported_input', '/input/0'],
+        [
+          { agent_id: 'teller', input: [{ type: 'file', artifact_id: foreign }] },
+          422,
+          'unsupported_input',
+          '/input/0/artifact_id',
+        ],
+        [
+          { agent_id: 'teller', input: [{ type: 'file', url: 'http://10.0.0.1/x' }] },
+          422,
+          'not_available',
+          '/input/0/url',
+        ],
+        [{ agent_id: 'teller', input: [{ ...pdf, data: 'JVBERg' }] }, 400, 'invalid_request', '/input/0/data'],
+      ];
+      for (const [body, status, code, at] of cases) {
+        const answer = await submit(body);
+        const [first] = answer.body['errors'] as { path: string }[];
+        expect([answer.status, answer.body['code'], first?.path]).toEqual([status, code, at]);
+      }
     });
   });
 });

@@ -215,6 +215,7 @@ function createContext(root: string, given: Given): RunContext {
     options: {},
     detail: 'status',
     tools: { list: [], call: (name) => Promise.reject(new Error(`there is no tool ${name}`)) },
+    files: [],
     clientTools: [],
     workspace,
     budgets: {},

@@ -34,6 +34,7 @@ export function createClaim(change: Partial<Claim> = {}): Claim {
     context: '{}',
     clientTools: null,
     allowedTools: [],
+    inputArtifacts: [],
     checkpoint: null,
     answer: null,
     conversation: null,

@@ -82,6 +82,8 @@ export interface AgentDeclaration {
   readonly tenants?: readonly string[];
   readonly types: readonly string[];
   readonly inputModes: readonly InputMode[];
+  /** Media types of parts with bytes, `type/subtype` or `type/*`; absent: any. */
+  readonly mediaTypes?: readonly string[];
   readonly inputSchema?: Readonly<Record<string, unknown>>;
   readonly tools: readonly string[];
   readonly detail?: Detail;

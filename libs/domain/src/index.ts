@@ -59,6 +59,8 @@ export type {
   Payload,
   EventBody,
 } from './event-table.js';
+export { admitsMediaType, FILE_MODES, filePartsOf, isFileMode, isTextual, withTexts } from './input-parts.js';
+export type { FileMode, FilePart, PlacedPart } from './input-parts.js';
 export { pointerTo } from './json-pointer.js';
 export { isArtifactId, isEventId, isTaskId } from './ids.js';
 export { applyMergePatch } from './merge-patch.js';

@@ -88,6 +88,7 @@ export const AGENT_DECLARATION = object(
     tenants: { type: 'array', items: name },
     types: { type: 'array', items: name, uniqueItems: true },
     input_modes: { type: 'array', items: { enum: INPUT_MODES }, minItems: 1, uniqueItems: true },
+    media_types: { type: 'array', items: { type: 'string', pattern: '^[\\w.+-]+/([\\w.+-]+|\\*)$' }, minItems: 1 },
     input_schema: { type: 'object' },
     tools: { type: 'array', items: name, uniqueItems: true },
     detail: { enum: DETAILS },
@@ -116,6 +117,7 @@ export interface AgentSource {
   readonly tenants?: readonly string[];
   readonly types?: readonly string[];
   readonly input_modes?: readonly (typeof INPUT_MODES)[number][];
+  readonly media_types?: readonly string[];
   readonly input_schema?: Readonly<Record<string, unknown>>;
   readonly tools?: readonly string[];
   readonly detail?: (typeof DETAILS)[number];

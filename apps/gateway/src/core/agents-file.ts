@@ -115,13 +115,20 @@ export function decodeAgent(source: AgentSource): AgentDeclaration {
     default: source.default ?? false,
     ...(source.tenants ? { tenants: source.tenants } : {}),
     types: source.types ?? [],
-    inputModes: source.input_modes ?? ['text'],
-    ...(source.input_schema ? { inputSchema: source.input_schema } : {}),
+    ...decodeInput(source),
     tools: source.tools ?? [],
     ...(source.detail ? { detail: source.detail } : {}),
     ...(source.session_strategy ? { sessionStrategy: source.session_strategy } : {}),
     policy: decodePolicy(source.policy ?? {}),
     routes: source.routes.map(decodeRoute),
+  };
+}
+
+function decodeInput(source: AgentSource): Pick<AgentDeclaration, 'inputModes' | 'mediaTypes' | 'inputSchema'> {
+  return {
+    inputModes: source.input_modes ?? ['text'],
+    ...(source.media_types ? { mediaTypes: source.media_types } : {}),
+    ...(source.input_schema ? { inputSchema: source.input_schema } : {}),
   };
 }
 

@@ -25,9 +25,6 @@ export interface AgentCapabilities {
   readonly cancel: boolean;
 }
 
-/** What callers of this version can make use of: parts of input are text or data. */
-const SERVED_MODES: readonly InputMode[] = ['text', 'data'];
-
 /** Events the platform writes for every task. */
 const PLATFORM_EVENTS: readonly EventType[] = [
   'task.created',
@@ -91,7 +88,7 @@ export class AgentsService {
     return {
       agentId: agent.id,
       types: agent.types,
-      inputModes: INPUT_MODES.filter((mode) => agent.inputModes.includes(mode) && SERVED_MODES.includes(mode)),
+      inputModes: INPUT_MODES.filter((mode) => agent.inputModes.includes(mode)),
       tools: agent.tools.filter(
         (tool) =>
           verdictOn(tool, agent.policy.tools) !== 'deny' && routes.some((route) => route.tools?.includes(tool) ?? true),

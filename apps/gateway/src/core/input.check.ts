@@ -1,49 +1,159 @@
-import { type AgentDeclaration, type DomainError, type Fault, faulty, INPUT_MODES, type InputMode } from '#lib/domain';
+import {
+  admitsMediaType,
+  type AgentDeclaration,
+  type ArtifactBody,
+  type ArtifactId,
+  type ArtifactRecord,
+  type Fault,
+  faulty,
+  type FileMode,
+  filePartsOf,
+  type InputMode,
+  type PlacedPart,
+} from '#lib/domain';
+import { article, bytesOfBase64, faultsOfInput, isOfMode, MAX_INLINE_BYTES } from './input-parts.check.js';
 import { compileSchema, type SchemaCheck } from './json-schema.js';
+
+/** Artifacts that one input may name, at most: each is looked up. */
+const MAX_ARTIFACTS = 16;
+
+/** An input whose form is right, before it is known which agent it goes to. */
+export interface ReadInput {
+  readonly value: unknown;
+  /** The modes it uses, and where. */
+  readonly modes: readonly { readonly mode: InputMode; readonly path: string }[];
+  readonly files: readonly PlacedPart[];
+}
+
+/** @throws DomainError `invalid_request` with every fault, `payload_too_large` for bytes that have to be uploaded first. */
+export function readInput(value: unknown): ReadInput {
+  const faults = faultsOfInput(value);
+  if (faults.length > 0) throw faulty('invalid_request', faults);
+  const files = filePartsOf(value);
+  const large = files.filter(({ part }) => part.data != null && bytesOfBase64(part.data) > MAX_INLINE_BYTES);
+  if (large.length > 0) {
+    const message = `holds more than ${MAX_INLINE_BYTES} bytes: upload it and name it by artifact_id`;
+    throw faulty(
+      'payload_too_large',
+      large.map(({ index }) => ({ path: `/input/${index}/data`, code: 'max_length', message })),
+    );
+  }
+  return { value, modes: modesOf(value), files };
+}
+
+/**
+ * Refuses input that the agent does not declare to take.
+ * @throws DomainError `unsupported_input` with the path, `not_available` for bytes that would have to be fetched.
+ */
+export function checkInput(agent: AgentDeclaration, { value, modes, files }: ReadInput): void {
+  const refused = modes.filter(({ mode }) => !agent.inputModes.includes(mode));
+  if (refused.length > 0) {
+    throw faulty(
+      'unsupported_input',
+      refused.map(({ mode, path }) => ({ path, code: 'unsupported_mode', message: takesNo(agent, mode) })),
+    );
+  }
+  const foreign = files.filter(({ part }) => part.media_type != null && !admits(agent, part.media_type));
+  if (foreign.length > 0)
+    throw faulty(
+      'unsupported_input',
+      foreign.map(({ index }) => mediaFault(agent, index)),
+    );
+  const remote = files.filter(({ part }) => part.url != null);
+  if (remote.length > 0) {
+    throw faulty(
+      'not_available',
+      remote.map(({ index }) => ({
+        path: `/input/${index}/url`,
+        code: 'not_available',
+        message: 'is not fetched yet: send the bytes or upload them',
+      })),
+    );
+  }
+  checkSchema(agent, value);
+}
+
+/** Finds an artifact in reach of the caller. */
+export type FindArtifact = (artifactId: ArtifactId) => Promise<ArtifactRecord | undefined>;
+
+/**
+ * The artifacts an input names, in order of their first mention.
+ * @throws DomainError `invalid_request` when there are too many, `unsupported_input` when one is not there or not what
+ * its part takes it for.
+ */
+export async function findInputArtifacts(
+  agent: AgentDeclaration,
+  { files }: ReadInput,
+  find: FindArtifact,
+): Promise<readonly ArtifactBody[]> {
+  const ids = [...new Set(files.flatMap(({ part }) => part.artifact_id ?? []))];
+  if (ids.length === 0) return [];
+  if (ids.length > MAX_ARTIFACTS) {
+    const message = `must name at most ${MAX_ARTIFACTS} artifacts`;
+    throw faulty('invalid_request', [{ path: '/input', code: 'array_max_size', message }]);
+  }
+  const found = new Map((await Promise.all(ids.map(find))).flatMap((one) => (one ? [[one.artifact_id, one]] : [])));
+  const faults = files.flatMap((file) => artifactFaults(agent, file, found));
+  if (faults.length > 0) throw faulty('unsupported_input', faults);
+  return Array.from(found.values(), bodyOf);
+}
+
+/** What the runs of a task keep of an artifact its input names. */
+function bodyOf({ artifact_id, kind, name, media_type, size, sha256 }: ArtifactRecord): ArtifactBody {
+  return { artifact_id, kind, name, media_type, size, sha256 };
+}
+
+function artifactFaults(
+  agent: AgentDeclaration,
+  { index, part }: PlacedPart,
+  found: ReadonlyMap<string, ArtifactRecord>,
+): readonly Fault[] {
+  if (part.artifact_id == null) return [];
+  const path = `/input/${index}/artifact_id`;
+  const artifact = found.get(part.artifact_id);
+  if (!artifact) return [{ path, code: 'not_found', message: 'is no artifact of yours' }];
+  const mediaType = part.media_type ?? artifact.media_type;
+  if (!isOfMode(part.type, mediaType)) return [{ path, code: 'invalid', message: `is not ${article(part.type)}` }];
+  return admits(agent, mediaType) ? [] : [mediaFault(agent, index)];
+}
+
+function modesOf(input: unknown): ReadInput['modes'] {
+  if (typeof input === 'string') return [{ mode: 'text', path: '/input' }];
+  if (!Array.isArray(input)) return [{ mode: 'data', path: '/input' }];
+  return (input as { readonly type: 'text' | 'data' | FileMode }[]).map(({ type }, index) => ({
+    mode: type,
+    path: `/input/${index}`,
+  }));
+}
+
+function takesNo({ id }: AgentDeclaration, mode: InputMode): string {
+  return `is refused: the agent ${id} takes no ${mode} input`;
+}
+
+function admits({ mediaTypes }: AgentDeclaration, mediaType: string): boolean {
+  return mediaTypes === undefined || admitsMediaType(mediaTypes, mediaType);
+}
+
+function mediaFault({ id, mediaTypes = [] }: AgentDeclaration, index: number): Fault {
+  const message = `is refused: the agent ${id} takes ${mediaTypes.join(', ')}`;
+  return { path: `/input/${index}`, code: 'unsupported_media_type', message };
+}
 
 /** Compiled schemas, for as long as the declaration is in use. */
 const checks = new WeakMap<AgentDeclaration, SchemaCheck>();
 
-/**
- * Refuses input that the agent does not declare to take.
- * @throws DomainError `invalid_request` when it is neither string nor object nor parts, `unsupported_input` with the path.
- */
-export function checkInput(agent: AgentDeclaration, input: unknown): void {
-  const refused = modesOf(input).find(({ mode }) => !agent.inputModes.includes(mode));
-  if (refused) {
-    const message = `the agent ${agent.id} takes no ${refused.mode} input`;
-    throw unsupported([{ path: refused.path, code: 'unsupported_mode', message }]);
-  }
+function checkSchema(agent: AgentDeclaration, input: unknown): void {
   if (!agent.inputSchema || typeof input === 'string' || Array.isArray(input)) return;
   const faults = schemaOf(agent, agent.inputSchema)(input);
-  if (faults.length > 0) {
-    throw unsupported(faults.map(({ path, message }) => ({ path: `/input${path}`, code: 'schema', message })));
-  }
-}
-
-/** The modes an input uses, and where. */
-function modesOf(input: unknown): readonly { readonly mode: InputMode; readonly path: string }[] {
-  if (typeof input === 'string') return [{ mode: 'text', path: '/input' }];
-  if (typeof input !== 'object' || input === null) throw invalid('/input', 'must be a string, an object or parts');
-  if (!Array.isArray(input)) return [{ mode: 'data', path: '/input' }];
-  return input.map((part: unknown, index) => {
-    const type = typeof part === 'object' && part !== null ? (part as { type?: unknown }).type : undefined;
-    const mode = INPUT_MODES.find((known) => known === type);
-    if (!mode) throw invalid(`/input/${index}/type`, `must be one of ${INPUT_MODES.join(', ')}`);
-    return { mode, path: `/input/${index}` };
-  });
+  if (faults.length === 0) return;
+  throw faulty(
+    'unsupported_input',
+    faults.map(({ path, message }) => ({ path: `/input${path}`, code: 'schema', message })),
+  );
 }
 
 function schemaOf(agent: AgentDeclaration, schema: Readonly<Record<string, unknown>>): SchemaCheck {
   const known = checks.get(agent) ?? compileSchema(schema);
   checks.set(agent, known);
   return known;
-}
-
-function unsupported(faults: readonly Fault[]): DomainError {
-  return faulty('unsupported_input', faults);
-}
-
-function invalid(path: string, message: string): DomainError {
-  return faulty('invalid_request', [{ path, code: 'invalid', message }]);
 }

@@ -26,8 +26,8 @@ import { draftEvent } from '#lib/execution';
 import { newTaskKey } from '#lib/platform';
 import { createHash } from 'node:crypto';
 import type { AgentDirectory } from './agent.directory.js';
-import { auditOf, type Caller } from './caller.js';
-import { checkInput } from './input.check.js';
+import { auditOf, type Caller, taskScopeOf } from './caller.js';
+import { checkInput, findInputArtifacts, type ReadInput, readInput } from './input.check.js';
 import type { RawJson } from './raw-json.js';
 import type { RunEnqueuer } from './run.enqueuer.js';
 import type { StreamHub } from './stream-hub.js';
@@ -90,7 +90,7 @@ export class SubmissionsService {
 
   /**
    * @throws DomainError `invalid_request`, `idempotency_conflict`, `gone`, `unknown_agent`, `agent_disabled`, `no_route`,
-   * `unsupported_input`, `session_busy`
+   * `unsupported_input`, `not_available`, `payload_too_large`, `session_busy`
    */
   async submit(caller: Caller, request: SubmitRequest): Promise<Submitted> {
     const asked = readRequest(caller, request);
@@ -139,7 +139,7 @@ export class SubmissionsService {
   }
 
   private async prepare(asked: Asked, keys: SubmissionKeys & { readonly taskKey: TaskKey }): Promise<Prepared> {
-    const { caller, request, context, tools } = asked;
+    const { caller, request, input, context, tools } = asked;
     const { sessionId } = request;
     const { tenant } = caller;
     const user = context.userId ?? caller.principal;
@@ -150,7 +150,9 @@ export class SubmissionsService {
       type: request.type,
       context: context.members,
     });
-    checkInput(routed.agent, request.input.value);
+    checkInput(routed.agent, input);
+    const scope = taskScopeOf(caller);
+    const inputArtifacts = await findInputArtifacts(routed.agent, input, (id) => this.store.artifact(scope, id));
     const seed = weightSeed(routed, { tenant, user, sessionId, taskId: keys.taskId });
     const point = pointOf(createHash('sha256').update(seed).digest());
     const backend = await this.agents.version(routed, chooseBackend(routed.route, point));
@@ -168,6 +170,7 @@ export class SubmissionsService {
       runner: chosen.runner,
       pool: chosen.pool,
       input: request.input.text,
+      ...(inputArtifacts.length > 0 ? { inputArtifacts } : {}),
       context: context.text,
       created: draftCreated({ caller, request, routed, backend: chosen, terms }),
       audit: auditOf(caller, {
@@ -216,6 +219,7 @@ function keysOf({ tenant, principal }: Caller, request: SubmitRequest, taskKey: 
 interface Asked {
   readonly caller: Caller;
   readonly request: SubmitRequest;
+  readonly input: ReadInput;
   readonly context: ReadContext;
   readonly tools: ToolRequest;
 }
@@ -228,7 +232,8 @@ interface ReadContext {
 
 function readRequest(caller: Caller, request: SubmitRequest): Asked {
   const context = readContext(request.context ?? NO_CONTEXT);
-  return { caller, request, context, tools: readToolRequest(context.members, request.tools) };
+  const input = readInput(request.input.value);
+  return { caller, request, input, context, tools: readToolRequest(context.members, request.tools) };
 }
 
 function readContext({ text, value }: RawJson): ReadContext {

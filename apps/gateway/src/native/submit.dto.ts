@@ -1,10 +1,38 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsDefined, IsIn, IsInt, IsObject, IsOptional, IsString, Matches, Max, MaxLength, Min } from 'class-validator';
+import { FILE_MODES } from '#lib/domain';
 import { Free, Nested, Open } from '../http/dto.js';
 
 /** 1 to 200 characters, none of them a control character or half of a pair. */
 const NAME = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
 const TASK_ID = /^(?!\.+$)[A-Za-z0-9._:-]{1,200}$/;
+
+/** Parts of an input, for the description; they are checked where every surface's are. */
+const PART = { type: 'object', additionalProperties: false } as const;
+const STRING = { type: 'string' } as const;
+const TEXT_PART = {
+  ...PART,
+  required: ['type', 'text'],
+  properties: { type: { ...STRING, enum: ['text'] }, text: STRING },
+};
+const DATA_PART = {
+  ...PART,
+  required: ['type', 'data'],
+  properties: { type: { ...STRING, enum: ['data'] }, data: {} },
+};
+const FILE_PART = {
+  ...PART,
+  description: 'Bytes: exactly one of `data`, `artifact_id` and `url` says where they are. `url` is not available yet.',
+  required: ['type'],
+  properties: {
+    type: { ...STRING, enum: [...FILE_MODES] },
+    name: { ...STRING, maxLength: 255 },
+    media_type: { ...STRING, description: 'Required beside `data`; else that of the artifact.' },
+    data: { ...STRING, format: 'byte', description: 'Base64, at most 1 MiB of bytes.' },
+    artifact_id: STRING,
+    url: { ...STRING, format: 'uri' },
+  },
+};
 
 /** The fields of `context` that mean something to us; all others are the caller's. */
 @Open()
@@ -62,11 +90,8 @@ export class SubmitBody {
       {
         type: 'array',
         minItems: 1,
-        items: {
-          type: 'object',
-          required: ['type', 'text'],
-          properties: { type: { type: 'string', enum: ['text'] }, text: { type: 'string' } },
-        },
+        maxItems: 256,
+        items: { oneOf: [TEXT_PART, DATA_PART, FILE_PART] },
       },
     ],
   })

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { DomainError, INPUT_MODES, statusOf } from '#lib/domain';
+import { DomainError, statusOf } from '#lib/domain';
 import type { Fault, TaskSnapshot } from '#lib/domain';
 import type { RawJson } from '../core/raw-json.js';
 import type { Submitted, SubmitRequest } from '../core/submissions.service.js';
@@ -21,7 +21,7 @@ export function decodeSubmit(
   requestId: string,
 ): SubmitRequest {
   const { value: body } = document;
-  const faults = [...checkInput(body.input), ...checkHeaders(headers, body)];
+  const faults = checkHeaders(headers, body);
   if (faults.length > 0) throw invalid(faults);
   refusePlanned(body);
   const idempotencyKey = headers['idempotency-key'];
@@ -96,10 +96,6 @@ function rawIfAny(document: JsonDocument<SubmitBody>, field: 'context' | 'tools'
 
 function refusePlanned(body: SubmitBody): void {
   for (const field of PLANNED_FIELDS) if (body[field] != null) throw notAvailable(`/${field}`, field);
-  const part = Array.isArray(body.input)
-    ? (body.input as { type: string }[]).findIndex(({ type }) => type !== 'text')
-    : -1;
-  if (part >= 0) throw notAvailable(`/input/${part}`, 'A part other than text');
 }
 
 function checkHeaders(headers: IncomingHttpHeaders, body: SubmitBody): Fault[] {
@@ -118,25 +114,4 @@ function checkHeaders(headers: IncomingHttpHeaders, body: SubmitBody): Fault[] {
     faults.push({ path: 'header.x-api-mode', code: 'contradicts', message: 'must not contradict /mode' });
   }
   return faults;
-}
-
-function checkInput(input: unknown): Fault[] {
-  if (typeof input !== 'string' && typeof input !== 'object') {
-    return [{ path: '/input', code: 'is_input', message: 'must be a string, an object or an array of parts' }];
-  }
-  if (!Array.isArray(input)) return [];
-  if (input.length === 0) return [{ path: '/input', code: 'array_not_empty', message: 'must have at least one part' }];
-  return input.flatMap((part: unknown, index) => checkPart(part, `/input/${index}`));
-}
-
-function checkPart(part: unknown, path: string): Fault[] {
-  if (typeof part !== 'object' || part === null || Array.isArray(part))
-    return [{ path, code: 'is_object', message: 'must be a part' }];
-  const { type, text } = part as { type?: unknown; text?: unknown };
-  if (!(INPUT_MODES as readonly unknown[]).includes(type)) {
-    return [{ path: `${path}/type`, code: 'is_in', message: `must be one of ${INPUT_MODES.join(', ')}` }];
-  }
-  if (type === 'text' && typeof text !== 'string')
-    return [{ path: `${path}/text`, code: 'is_string', message: 'must be a string' }];
-  return [];
 }

@@ -1,12 +1,20 @@
 import type { RunContext, RunnerAnswer, ToolClient, ToolDescription } from '#lib/adapters/contract';
 import type { Claim, ClientTool } from '#lib/domain';
+import type { RunInput } from './run-input.js';
 import type { Workspace } from './workspaces.js';
 
 /** The one key under which a caller's attributes travel. */
 const ATTRIBUTES = 'agentprotocol.context.attributes';
 
-/** What an adapter is told of a run. Input and context are parsed here, once, from the text as it was sent. */
-export function createRunContext(claim: Claim, workspace: Workspace, tools: ToolClient): RunContext {
+/** What a run works with beside its claim. */
+export interface RunMeans {
+  readonly input: RunInput;
+  readonly workspace: Workspace;
+  readonly tools: ToolClient;
+}
+
+/** What an adapter is told of a run. The context is parsed here, once, from the text as it was sent. */
+export function createRunContext(claim: Claim, { input, workspace, tools }: RunMeans): RunContext {
   const context = JSON.parse(claim.context) as Readonly<Record<string, unknown>>;
   const { parent_session_id } = context;
   return {
@@ -19,7 +27,9 @@ export function createRunContext(claim: Claim, workspace: Workspace, tools: Tool
     sessionId: claim.sessionId ?? undefined,
     userId: claim.userId ?? undefined,
     parentSessionId: typeof parent_session_id === 'string' ? parent_session_id : undefined,
-    input: JSON.parse(claim.input) as unknown,
+    input: input.value,
+    ...(input.readable === input.value ? {} : { readableInput: input.readable }),
+    files: input.files,
     context,
     attributes: { [ATTRIBUTES]: context.attributes ?? {} },
     options: claim.options,

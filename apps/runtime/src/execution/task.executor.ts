@@ -7,6 +7,7 @@ import type { LiveRun } from './live-run.js';
 import type { LiveRuns } from './live-runs.js';
 import { createRunContext } from './run-context.js';
 import { errorBody, judge } from './run-failure.js';
+import { readRunInput } from './run-input.js';
 import type { StallWatch } from './stall.watch.js';
 import { guardTools, type ToolSource } from './tool-access.js';
 import { keepRest } from './workspace.keeper.js';
@@ -71,12 +72,15 @@ export class TaskExecutor {
   private async play(stage: Stage): Promise<Played> {
     const { run, recorder, workspace } = stage;
     const { claim } = run.claimed;
-    const tools = guardTools(this.ports.tools(claim, run.signal), { run, recorder, live: this.ports.live });
     let stream: AsyncIterator<RunnerItem> | undefined;
     try {
       const adapter = this.ports.adapters.adapter(claim.runner);
       if (claim.workspace) await workspace.restore(claim.workspace);
-      stream = adapter.start(createRunContext(claim, workspace, tools), run.signal)[Symbol.asyncIterator]();
+      const read = readRunInput(claim, this.ports.blobs);
+      const input = read instanceof Promise ? await read : read;
+      const client = this.ports.tools(claim, { signal: run.signal, input: input.readable });
+      const tools = guardTools(client, { run, recorder, live: this.ports.live });
+      stream = adapter.start(createRunContext(claim, { input, workspace, tools }), run.signal)[Symbol.asyncIterator]();
       const outcome = await Promise.race([this.pump(stream, stage), run.abandoned]);
       return outcome ? { outcome } : {};
     } catch (error) {

@@ -4,8 +4,14 @@ import { asStreamed, isProtocolError, type RunRecorder, type StreamedOutput } fr
 import type { LiveRun } from './live-run.js';
 import type { LiveRuns } from './live-runs.js';
 
+/** What tools may know of the run they are called from; `input` is what can be read of its input as text. */
+export interface ToolContext {
+  readonly input: unknown;
+  readonly signal: AbortSignal;
+}
+
 /** The tools an agent's run may use. */
-export type ToolSource = (claim: Claim, signal: AbortSignal) => ToolClient;
+export type ToolSource = (claim: Claim, context: ToolContext) => ToolClient;
 
 /**
  * Holds a call back until its `tool.invoked` is in the log, with the checkpoint that knows of it, and the run is known to

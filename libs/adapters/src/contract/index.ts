@@ -1,4 +1,5 @@
 export type {
+  InputFile,
   RunContext,
   RunnerAdapter,
   RunnerAnswer,
@@ -13,3 +14,4 @@ export type { AdapterEnvironment, AdapterFactory, ModelEndpoint, RegisteredAdapt
 export { AdapterError, BudgetError, isAdapterError } from './errors.js';
 export { ToolError } from '#lib/domain';
 export type { AdapterErrorDetails, AdapterErrorKind, Effects } from './errors.js';
+export { textInputOf } from './text-input.js';

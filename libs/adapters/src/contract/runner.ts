@@ -3,6 +3,7 @@ import type {
   ConfirmationBody,
   Detail,
   EventBody,
+  FileMode,
   ResultBody,
   TaskAnswer,
   TaskKey,
@@ -75,6 +76,19 @@ export interface ToolClient {
   call(name: string, args: unknown, toolCallId: string): Promise<unknown>;
 }
 
+/** A part of the input that holds bytes, wherever they are. */
+export interface InputFile {
+  /** Place of the part in the input, from 0. */
+  readonly index: number;
+  readonly type: FileMode;
+  readonly mediaType: string;
+  readonly name?: string;
+  /** In bytes. */
+  readonly size: number;
+  /** The bytes, as often as asked for. Stored ones are verified as they are read. Throws an AdapterError when they are gone. */
+  open(): AsyncIterable<Uint8Array>;
+}
+
 /** Everything a run may know. `input` and `context` are exactly what the caller sent. */
 export interface RunContext {
   readonly taskKey: TaskKey;
@@ -88,6 +102,13 @@ export interface RunContext {
   readonly userId?: string;
   readonly parentSessionId?: string;
   readonly input: unknown;
+  /**
+   * The input with its text files, as far as they are small enough, in place of the parts that name them: for who reads
+   * text only. Absent: the input names none.
+   */
+  readonly readableInput?: unknown;
+  /** The parts of the input that hold bytes, in their order. */
+  readonly files: readonly InputFile[];
   readonly context: Readonly<Record<string, unknown>>;
   /** `context.attributes`, as one map under `agentprotocol.context.attributes`; never shown to a model. */
   readonly attributes: Readonly<Record<string, unknown>>;

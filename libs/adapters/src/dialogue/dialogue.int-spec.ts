@@ -75,6 +75,7 @@ function contextOf(given: Given): RunContext {
     options: given.options ?? {},
     detail: given.detail ?? 'verbose',
     tools: given.tools ?? toolClient([], {}),
+    files: [],
     clientTools: given.clientTools ?? [],
     workspace: '/nowhere',
     budgets: given.budgets ?? {},

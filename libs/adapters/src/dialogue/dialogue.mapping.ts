@@ -56,6 +56,7 @@ function inputText(input: unknown): string {
   if (Array.isArray(input)) return input.map(inputText).join('\n\n');
   if (typeof input !== 'object' || input === null) return JSON.stringify(input) ?? '';
   const { text, type, ...rest } = input as Record<string, unknown>;
+  if (type === 'data' && 'data' in rest) return inputText(rest.data);
   if (typeof text === 'string' && (type === 'text' || Object.keys(rest).length === 0)) return text;
   return JSON.stringify(input);
 }

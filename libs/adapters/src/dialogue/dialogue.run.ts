@@ -1,6 +1,6 @@
 import { stepCountIs, streamText, type ModelMessage } from 'ai';
 import type { UsageBody } from '#lib/domain';
-import { BudgetError, type RunContext, type RunnerEvent, type RunnerItem } from '../contract/index.js';
+import { BudgetError, type RunContext, type RunnerEvent, type RunnerItem, textInputOf } from '../contract/index.js';
 import { AwaitedCalls } from './awaited-calls.js';
 import { CallOrder } from './call-order.js';
 import { Conversation } from './conversation.js';
@@ -48,7 +48,7 @@ export class DialogueRun {
     const limits = { input, output: OUTPUT_LIMIT, messages: conversationLimit, history };
     const { conversation, turn } =
       context.checkpoint === undefined
-        ? { conversation: Conversation.begin(context.input, limits, context.conversation), turn: [] }
+        ? { conversation: Conversation.begin(textInputOf(context), limits, context.conversation), turn: [] }
         : Conversation.restore(context.checkpoint, limits);
     this.conversation = conversation;
     this.lostTurn = turn;

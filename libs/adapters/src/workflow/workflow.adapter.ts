@@ -5,6 +5,7 @@ import {
   type RunContext,
   type RunnerAdapter,
   type RunnerItem,
+  textInputOf,
 } from '../contract/index.js';
 import { SiteModel } from './site.model.js';
 import { requestOf } from './site.request.js';
@@ -69,7 +70,7 @@ class WorkflowAdapter implements RunnerAdapter {
       }),
       pool: this.pool,
       threadId: context.taskKey,
-      input: { request: requestOf(context.input) },
+      input: { request: requestOf(textInputOf(context)) },
       attempts: STAGE_ATTEMPTS,
       mayRetry: mayRetryStage,
       signal,

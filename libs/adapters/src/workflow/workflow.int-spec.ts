@@ -56,6 +56,7 @@ async function contextOf(given: Partial<RunContext> = {}): Promise<RunContext> {
     options: {},
     detail: 'verbose',
     tools: { list: [], call: () => Promise.reject(new Error('no tools')) },
+    files: [],
     clientTools: [],
     workspace,
     budgets: {},

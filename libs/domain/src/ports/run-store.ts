@@ -56,6 +56,8 @@ export interface Claim {
   readonly clientTools: string | null;
   /** Names of the server's tools the run may call: what the agent, the route and the caller allow. */
   readonly allowedTools: readonly string[];
+  /** The artifacts the input names, as they were when the task was submitted. */
+  readonly inputArtifacts: readonly ArtifactBody[];
   /** JSON text of the newest checkpoint. */
   readonly checkpoint: string | null;
   /** JSON text of what the session remembers; null without a session, and in its first task. */

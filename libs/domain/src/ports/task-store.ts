@@ -46,6 +46,8 @@ export interface Submission {
   readonly clientTools?: string;
   /** Names of the server's tools its runs may call; absent: those of the backend's version. */
   readonly allowedTools?: readonly string[];
+  /** The artifacts the input names, each once; absent: none. They are kept until the task has ended. */
+  readonly inputArtifacts?: readonly ArtifactBody[];
   readonly created: EventDraft;
   readonly audit: AuditEntry;
 }

@@ -53,7 +53,7 @@ lost_steps as (
 select w.task_key, w.run_no, w.seq, (extract(epoch from w.at) * 1000)::float8 as at_ms, w.reason, w.attempt,
   (extract(epoch from w.cancel_at) * 1000)::float8 as cancel_at_ms, w.stalled, e.event_type, e.payload, w.event_id,
   t.task_id, t.tenant, t.agent_id, t.type, t.session_id, t.user_id, t.created_by, t.runner, t.detail,
-  (extract(epoch from t.deadline_at) * 1000)::float8 as deadline_at_ms, t.input, t.context, t.client_tools, t.allowed_tools,
+  (extract(epoch from t.deadline_at) * 1000)::float8 as deadline_at_ms, t.input, t.context, t.client_tools, t.allowed_tools, t.input_artifacts,
   b.options, b.policy, c.data as checkpoint, c.answer,
   case when t.ordinal is null then null else (
     select v.data from session_conversations v where v.tenant = t.tenant and v.agent_id = t.agent_id

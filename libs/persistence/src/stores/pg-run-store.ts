@@ -1,4 +1,5 @@
 import {
+  type ArtifactBody,
   type Claim,
   type ClaimRequest,
   type Detail,
@@ -237,6 +238,7 @@ interface ClaimRow {
   readonly context: string;
   readonly client_tools: string | null;
   readonly allowed_tools: string | null;
+  readonly input_artifacts: string | null;
   readonly options: string;
   readonly policy: string;
   readonly checkpoint: string | null;
@@ -271,6 +273,7 @@ function decodeClaim(row: ClaimRow): Claim {
     context: row.context,
     clientTools: row.client_tools,
     allowedTools: row.allowed_tools === null ? policy.tools : (JSON.parse(row.allowed_tools) as readonly string[]),
+    inputArtifacts: row.input_artifacts === null ? [] : (JSON.parse(row.input_artifacts) as readonly ArtifactBody[]),
     checkpoint: row.checkpoint,
     answer: row.answer,
     conversation: row.conversation,

@@ -176,6 +176,20 @@ describe('a task in Postgres', () => {
     expect((await claim(plain))[0]).toMatchObject({ clientTools: null, allowedTools: ['of-backend'] });
   });
 
+  it('brings every run the artifacts its input names', async () => {
+    const artifact = {
+      artifact_id: 'art_1',
+      kind: 'input',
+      name: 'a"\\é',
+      media_type: 'text/plain',
+      size: 5,
+      sha256: 'ab',
+    } as const;
+    const key = await submitted({ inputArtifacts: [artifact] });
+    expect((await claim(key))[0]?.inputArtifacts).toEqual([artifact]);
+    expect((await claim(await submitted()))[0]?.inputArtifacts).toEqual([]);
+  });
+
   it('leaves nothing to be queued when it ends before it was claimed', async () => {
     const [ended, open] = [await submitted(), await submitted()];
     const cancelled = draft({ type: 'task.cancelled', payload: { forced: false } });

@@ -1,6 +1,6 @@
 /** What a built-in tool may know of the call beside its arguments. */
 export interface BuiltinCall {
-  /** The task's input, exactly as the caller sent it. */
+  /** The task's input, its text files as text. */
   readonly input: unknown;
   readonly signal: AbortSignal;
 }
@@ -39,8 +39,8 @@ function textOfInput(input: unknown): string | undefined {
     const texts = input.map(textOfInput).filter((text) => text !== undefined);
     return texts.length > 0 ? texts.join('\n\n') : undefined;
   }
-  if (typeof input === 'object' && input !== null && 'text' in input && typeof input.text === 'string') {
-    return input.text;
-  }
-  return undefined;
+  if (typeof input !== 'object' || input === null) return undefined;
+  const { type, text, data } = input as { readonly type?: unknown; readonly text?: unknown; readonly data?: unknown };
+  if (typeof text === 'string') return text;
+  return type === 'data' ? textOfInput(data) : undefined;
 }

@@ -1,0 +1,95 @@
+import { AdapterError, type InputFile } from '#lib/adapters/contract';
+import {
+  type ArtifactBody,
+  type BlobStore,
+  type Claim,
+  type FilePart,
+  filePartsOf,
+  isTextual,
+  type PlacedPart,
+  withTexts,
+} from '#lib/domain';
+
+/** The input of a run, parsed once from the text as it was sent. */
+export interface RunInput {
+  readonly value: unknown;
+  /** With small text files in place of the parts that name them. */
+  readonly readable: unknown;
+  readonly files: readonly InputFile[];
+}
+
+/** Bytes of text files that are read ahead, together; what is beyond stays a file for who can read it piece by piece. */
+const MAX_READABLE_BYTES = 4_194_304;
+const OCTETS = 'application/octet-stream';
+
+type InputOwner = Pick<Claim, 'tenant' | 'input' | 'inputArtifacts'>;
+
+/** At once for an input without files. @throws AdapterError `rejected` when bytes it needs are gone. */
+export function readRunInput(claim: InputOwner, blobs: BlobStore): RunInput | Promise<RunInput> {
+  const value = JSON.parse(claim.input) as unknown;
+  const files = filePartsOf(value).map((placed) => fileOf(placed, claim, blobs));
+  if (files.length === 0) return { value, readable: value, files };
+  return textsOf(files).then((texts) => ({ value, readable: withTexts(value, texts), files }));
+}
+
+function fileOf({ index, part }: PlacedPart, claim: InputOwner, blobs: BlobStore): InputFile {
+  const artifact = claim.inputArtifacts.find(({ artifact_id }) => artifact_id === part.artifact_id);
+  const name = part.name ?? artifact?.name;
+  const mediaType = part.media_type ?? artifact?.media_type ?? OCTETS;
+  const common = { index, type: part.type, mediaType, ...(name === undefined ? {} : { name }) };
+  if (artifact) return { ...common, size: artifact.size, open: () => storedBytes(claim.tenant, artifact, blobs) };
+  const bytes = bytesOf(part);
+  return { ...common, size: bytes.length, open: () => oneChunk(bytes) };
+}
+
+function bytesOf({ data }: FilePart): Uint8Array {
+  if (data == null) throw new AdapterError('rejected', 'A part of the input holds no bytes.', { effects: 'none' });
+  return Buffer.from(data, 'base64');
+}
+
+async function* oneChunk(bytes: Uint8Array): AsyncIterable<Uint8Array> {
+  yield bytes;
+}
+
+async function* storedBytes(tenant: string, artifact: ArtifactBody, blobs: BlobStore): AsyncIterable<Uint8Array> {
+  const content = await blobs.open(tenant, artifact.sha256);
+  if (!content) {
+    const message = `The bytes of the artifact ${artifact.artifact_id} are not there any more.`;
+    throw new AdapterError('rejected', message, { effects: 'none' });
+  }
+  yield* content;
+}
+
+async function textsOf(files: readonly InputFile[]): Promise<ReadonlyMap<number, string>> {
+  const texts = new Map<number, string>();
+  let left = MAX_READABLE_BYTES;
+  for (const file of files) {
+    if (!isTextual(file.mediaType) || file.size > left) continue;
+    left -= file.size;
+    const text = await textOf(file);
+    if (text !== undefined) texts.set(file.index, text);
+  }
+  return texts;
+}
+
+/** Undefined when the bytes are no text of the character set they say they are. */
+async function textOf(file: InputFile): Promise<string | undefined> {
+  const decoder = decoderOf(file.mediaType);
+  if (!decoder) return undefined;
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of file.open()) chunks.push(chunk);
+  try {
+    return decoder.decode(Buffer.concat(chunks));
+  } catch {
+    return undefined;
+  }
+}
+
+function decoderOf(mediaType: string): InstanceType<typeof TextDecoder> | undefined {
+  const charset = /;\s*charset=([\w.:-]+)/i.exec(mediaType)?.[1] ?? 'utf-8';
+  try {
+    return new TextDecoder(charset, { fatal: true });
+  } catch {
+    return undefined;
+  }
+}
