@@ -31,6 +31,8 @@ export interface Subject {
   readonly checkpoints?: Given;
   /** A task that waits for an answer, and one to what it asks; for runners that can pause. */
   readonly pauses?: { readonly given: Given; readonly answer: (asked: Asked) => RunnerAnswer };
+  /** Tasks that between them emit every event its capabilities name; each is a fresh one, and may fail. */
+  readonly tells?: readonly Given[];
   /** Tasks whose upstream drops, talks garbage or refuses; each is a fresh one. */
   readonly faults?: Readonly<Record<string, { readonly given: Given; readonly kind: AdapterErrorKind }>>;
   /** A task that would emit far more than a slow reader takes. */
@@ -86,6 +88,16 @@ export function describeConformance(descriptor: RunnerDescriptor, setUp: () => P
       }
       expect(steps.open()).toBeUndefined();
       expect(items.some((item) => item.kind === 'pause') && !descriptor.capabilities.pause).toBe(false);
+    });
+
+    it('emits each event its capabilities name when there is reason to', async () => {
+      const told = new Set<string>();
+      for (const given of subject.tells ?? []) {
+        const { items } = await play({ ...given, detail: 'verbose' });
+        for (const item of items) if (item.kind === 'event') told.add(item.type);
+      }
+      const promised = subject.tells ? descriptor.capabilities.events : [];
+      expect([...told].sort()).toEqual([...promised].sort());
     });
 
     it('never mixes two runs', async () => {

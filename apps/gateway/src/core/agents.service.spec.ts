@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import {
   type AgentEdit,
   AgentStore,
@@ -263,6 +263,44 @@ describe('AgentDirectory', () => {
     directory.announce();
     await until(async () => (await service.list(caller)).length === 2);
     expect((await service.get(caller, 'a')).agent.enabled).toBe(false);
+  });
+
+  it('sees a change within five seconds when the notice of it was lost', async () => {
+    jest.useFakeTimers({ doNotFake: ['setTimeout', 'performance', 'nextTick'] });
+    try {
+      const { store, service } = await setUp(agent('a'));
+      store.agents = [agent('a', { enabled: false }, 2)];
+      jest.advanceTimersByTime(5_000);
+      await until(async () => !(await service.get(caller, 'a')).agent.enabled);
+      expect(directory.all()[0]!.version).toBe(2);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  it('is not set back by a look that is overtaken by a later one', async () => {
+    const { store } = await setUp(agent('a'));
+    const answers: (() => void)[] = [];
+    const all = store.all.bind(store);
+    store.all = async () => {
+      const found = await all();
+      await new Promise<void>((resolve) => answers.push(resolve));
+      return found;
+    };
+    const early = directory.refresh();
+    await until(() => answers.length === 1);
+    store.agents = [agent('a', {}, 2)];
+    const late = directory.refresh();
+    let isDone = false;
+    const both = Promise.all([early, late]).then(() => (isDone = true));
+    // The newest question is answered first, where more than one is open.
+    await new Promise((resolve) => setImmediate(resolve));
+    await until(() => {
+      answers.pop()?.();
+      return isDone;
+    });
+    await both;
+    expect(directory.all()[0]!.version).toBe(2);
   });
 
   it('asks for the version of a backend once, until the agent changes', async () => {

@@ -37,12 +37,16 @@ const PLATFORM_EVENTS: readonly EventType[] = [
   'task.succeeded',
   'task.failed',
   'artifact.created',
+  'message.started',
   'message.completed',
   'heartbeat',
 ];
 
 /** Those it writes for tasks that can wait for an answer. */
 const PAUSE_EVENTS: readonly EventType[] = ['agent.request_confirmation', 'task.waiting_for_input', 'task.resumed'];
+
+/** Those it writes for tasks that call tools. */
+const TOOL_EVENTS: readonly EventType[] = ['tool.denied'];
 
 /** An agent as a caller sees it. */
 export interface AgentView {
@@ -83,7 +87,11 @@ export class AgentsService {
     const isKnown = kinds.size > 0 && traits.length === kinds.size;
     const events = new Set<string>([
       ...PLATFORM_EVENTS,
-      ...traits.flatMap((runner) => [...runner.events, ...(runner.pause ? PAUSE_EVENTS : [])]),
+      ...traits.flatMap((runner) => [
+        ...runner.events,
+        ...(runner.pause ? PAUSE_EVENTS : []),
+        ...(runner.events.includes('tool.invoked') ? TOOL_EVENTS : []),
+      ]),
     ]);
     return {
       agentId: agent.id,

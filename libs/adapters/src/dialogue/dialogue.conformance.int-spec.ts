@@ -1,4 +1,4 @@
-import type { ToolClient } from '../contract/index.js';
+import { type ToolClient, ToolError } from '../contract/index.js';
 import { describeConformance } from '../../../../test/support/adapter.conformance.js';
 import { FakeModelEndpoint, type Reply } from '../../../../test/support/fake-model-endpoint.js';
 import { createDialogueAdapter } from './dialogue.adapter.js';
@@ -11,6 +11,10 @@ const SCRIPTS: Readonly<Record<string, readonly Reply[]>> = {
   drop: [{ text: ['It is'], end: 'cut' }],
   garbage: [{ raw: 'data: {"choices": nonsense\n\n' }],
   refusal: [{ status: 401 }],
+  thinker: [
+    { toolCalls: [{ id: 'c', name: 'add', arguments: '{"a": 1}' }], text: ['Let me add.'] },
+    { reasoning: ['1 + 2'], text: ['It is 3.'], usage: { prompt_tokens: 2, completion_tokens: 1 } },
+  ],
 };
 
 const tools: ToolClient = {
@@ -56,6 +60,13 @@ describeConformance(dialogueDescriptor, async () => {
         results: [],
       }),
     },
+    tells: [
+      { agentId: 'thinker', tools },
+      {
+        input: 'Please add {"a": 1} now',
+        tools: { ...tools, call: () => Promise.reject(new ToolError('failed', 'out of numbers')) },
+      },
+    ],
     faults: {
       drop: { given: { agentId: 'drop' }, kind: 'unavailable' },
       garbage: { given: { agentId: 'garbage' }, kind: 'protocol' },

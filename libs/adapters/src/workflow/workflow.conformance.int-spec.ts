@@ -4,9 +4,18 @@ import { createDatabase, type TestDatabase } from '../../../../test/support/data
 import { FakeModelEndpoint, type Reply } from '../../../../test/support/fake-model-endpoint.js';
 import type { RunnerAdapter } from '../contract/index.js';
 import { createWorkflowAdapter, workflowDescriptor } from './index.js';
+import { planSite } from './site.planner.js';
 
 const SCRIPTS: Readonly<Record<string, readonly Reply[]>> = {
   hang: [{ text: ['{'], end: 'hang' }],
+  corrected: [
+    { text: ['I would rather not.'] },
+    {
+      text: [JSON.stringify(planSite('a cat board with name and age'))],
+      usage: { prompt_tokens: 2, completion_tokens: 1 },
+    },
+  ],
+  useless: [{ text: ['I would rather not.'] }],
 };
 
 let database: TestDatabase;
@@ -43,6 +52,10 @@ describeConformance(workflowDescriptor, async () => {
         results: [],
       }),
     },
+    tells: [
+      { agentId: 'corrected', input: 'a cat board with name and age' },
+      { agentId: 'useless', input: 'a cat board with name and age', budgets: { modelCalls: 1 } },
+    ],
     // An endpoint that fails is no fault of the run: the local planner takes over, and the answer says so.
     openConnections: () => [...endpoints.values()].reduce((sum, endpoint) => sum + endpoint.openRequests, 0),
     close: async () => void (await Promise.all([...endpoints.values()].map((endpoint) => endpoint.stop()))),
