@@ -111,6 +111,14 @@ describeEachBackingSet(({ redisUrl }) => {
       );
       expect(answers.filter(({ status }) => status !== 200 && status !== 202)).toEqual([]);
       await until(async () => (await sql.query('select from tasks where finished_at is null')).rows.length === 0);
+      // What a caller was told was over stays as it was told, and both gateways tell the same.
+      const told = answers.filter(({ status }) => status === 200).map(({ body }) => body);
+      const shown = (at: number) =>
+        Promise.all(ids.map(async (id) => (await call(`${gateway(at)}/v1/tasks/${id}`)).body));
+      const here = await shown(0);
+      expect(await shown(1)).toEqual(here);
+      const states = new Map(here.map((body) => [body['task_id'], body['state']]));
+      expect(told.map((body) => states.get(body['task_id']))).toEqual(told.map((body) => body['state']));
       const { rows } = await sql.query<{ ends: string; tasks: string }>(
         `select count(*) filter (where event_type in ('task.succeeded', 'task.failed', 'task.cancelled')) as ends,
            count(distinct task_key) as tasks

@@ -64,7 +64,7 @@ const writer = new EventWriter({ log, bus, logger });
 const stalls = new StallWatch(writer);
 const live = new LiveRuns(
   { leases: new MemoryLeaseKeeper(), bus, stalls, logger },
-  { runtimeId: 'rt', leaseMs: 60_000, heartbeatMs: 60_000 },
+  { runtimeId: 'rt', leaseMs: 60_000 },
 );
 const { blobs } = await openStorage({ kind: 'disk', dir });
 const executor = new TaskExecutor({

@@ -20,8 +20,6 @@ import { MetricsController } from './health/metrics.controller.js';
 import { Infrastructure } from './infrastructure.js';
 import { RuntimeLifecycle } from './runtime.lifecycle.js';
 
-const HEARTBEAT_MS = 60_000;
-
 /** The parts of a runtime and how they are put together. */
 @Module({ controllers: [HealthController, MetricsController] })
 export class RuntimeModule {
@@ -93,7 +91,7 @@ function running({ runtimeId, leaseMs, workDir, workspaceMaxBytes }: RuntimeConf
     {
       provide: LiveRuns,
       useFactory: ({ leases, messaging: { bus } }: Infrastructure, stalls: StallWatch) =>
-        new LiveRuns({ leases, bus, stalls, logger }, { runtimeId, leaseMs, heartbeatMs: HEARTBEAT_MS }),
+        new LiveRuns({ leases, bus, stalls, logger }, { runtimeId, leaseMs }),
       inject: [Infrastructure, StallWatch],
     },
     {

@@ -39,6 +39,8 @@ export interface AgentPolicy {
   readonly deadlineSeconds: number;
   readonly graceSeconds: number;
   readonly stallSeconds: number;
+  /** Between two signs of life of a run. */
+  readonly heartbeatSeconds: number;
   readonly confirmationSeconds: ConfirmationSeconds;
   readonly budgets: Budgets;
   /** Absent: every declared tool is allowed. */
@@ -101,6 +103,7 @@ export const DEFAULT_POLICY: AgentPolicy = {
   deadlineSeconds: 604_800,
   graceSeconds: 10,
   stallSeconds: 180,
+  heartbeatSeconds: 60,
   confirmationSeconds: DEFAULT_CONFIRMATION_SECONDS,
   budgets: {},
 };

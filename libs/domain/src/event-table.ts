@@ -120,7 +120,10 @@ export const EVENTS = define({
   'task.cancel_requested': { detail: 'status', fields: { requested_by: 'string', reason: 'string?' } },
   'task.cancelled': { detail: 'status', fields: { forced: 'boolean', reason: 'string?' } },
   'task.succeeded': { detail: 'status', fields: { result: 'result', usage: 'usage?' } },
-  'task.failed': { detail: 'status', fields: { error: 'error', phase: 'string?', usage: 'usage?' } },
+  'task.failed': {
+    detail: 'status',
+    fields: { error: 'error', phase: 'string?', remote_reference: 'string?', usage: 'usage?' },
+  },
 
   'step.started': { detail: 'status', fields: { ...STEP, step_name: 'string' } },
   'step.completed': { detail: 'status', fields: STEP },

@@ -10,7 +10,6 @@ import {
   type EventDraft,
   type Payload,
   type SessionEnd,
-  type UsageBody,
 } from '#lib/domain';
 import { checkRunnerEvent, checkValue, draftEvent, isKeptAt, OversizeError, ProtocolError } from './admission.js';
 import { ArtifactKeeper, type ArtifactSource, type Kept } from './artifact.keeper.js';
@@ -196,7 +195,7 @@ export class RunRecorder {
     return this.goOn({ events, ...this.withSaved(workspace) });
   }
 
-  fail(error: ErrorBody, details: { readonly phase?: string; readonly usage?: UsageBody } = {}): Promise<WriteOutcome> {
+  fail(error: ErrorBody, details: Omit<Payload<'task.failed'>, 'error'> = {}): Promise<WriteOutcome> {
     return this.finish({ events: [draftEvent({ type: 'task.failed', payload: { error, ...details } })] });
   }
 

@@ -35,8 +35,13 @@ export type ScriptStep = { readonly run?: number } & (
   | { readonly decided: { readonly name: string; readonly args: object; readonly id: string } }
   /** Ends with what the run was told under these names as the data of its result. */
   | { readonly tell: readonly (keyof RunContext)[] }
-  /** `conversation`: what the session's next task is given. */
-  | { readonly result: string | ResultBody; readonly message_id?: string; readonly conversation?: unknown }
+  /** `conversation`: what the session's next task is given. `stubborn`: also when the run is to stop. */
+  | {
+      readonly result: string | ResultBody;
+      readonly message_id?: string;
+      readonly conversation?: unknown;
+      readonly stubborn?: boolean;
+    }
   /** Keeps the event loop busy. */
   | { readonly block_ms: number }
   /** Ends the process at once, as a SIGKILL would. */

@@ -32,7 +32,9 @@ export class ScriptedAdapter implements RunnerAdapter {
     for (let place = from; place < script.length; place += 1) {
       const step = script[place]!;
       if (step.run !== undefined && step.run !== context.runNo) continue;
-      if (signal.aborted) throw new AdapterError('cancelled', 'The script was stopped.', { effects: 'none' });
+      const isLast = 'result' in step && step.stubborn === true;
+      if (signal.aborted && !isLast)
+        throw new AdapterError('cancelled', 'The script was stopped.', { effects: 'none' });
       if ('end' in step) return;
       yield* playOf(step)(step as never, { context, signal, next: place + 1 });
       if ('pause' in step) return;

@@ -33,6 +33,7 @@ const POLICY = object({
   deadline_seconds: seconds(1, 2_592_000),
   grace_seconds: seconds(1, DAY),
   stall_seconds: seconds(10, 30 * DAY),
+  heartbeat_seconds: seconds(1, DAY),
   // A number for all kinds, or one for each.
   confirmation_seconds: {
     type: ['integer', 'object'],
@@ -148,6 +149,7 @@ export interface PolicySource {
   readonly deadline_seconds?: number;
   readonly grace_seconds?: number;
   readonly stall_seconds?: number;
+  readonly heartbeat_seconds?: number;
   readonly confirmation_seconds?: number | Partial<ConfirmationSeconds>;
   readonly budgets?: {
     readonly model_calls?: number;

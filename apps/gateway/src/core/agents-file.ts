@@ -145,20 +145,26 @@ function decodeRoute({ when, tools, backends }: RouteSource): Route {
   };
 }
 
+function decodeRetries(source: NonNullable<PolicySource['retries']>): AgentPolicy['retries'] {
+  const usual = DEFAULT_POLICY.retries;
+  return {
+    attempts: source.attempts ?? usual.attempts,
+    firstDelaySeconds: source.first_delay_seconds ?? usual.firstDelaySeconds,
+    maxDelaySeconds: source.max_delay_seconds ?? usual.maxDelaySeconds,
+  };
+}
+
 function decodePolicy(source: PolicySource): AgentPolicy {
-  const { retries = {}, budgets = {} } = source;
+  const { budgets = {} } = source;
   const usual = DEFAULT_POLICY;
   return {
     onLost: source.on_lost ?? usual.onLost,
     maxRuns: source.max_runs ?? usual.maxRuns,
-    retries: {
-      attempts: retries.attempts ?? usual.retries.attempts,
-      firstDelaySeconds: retries.first_delay_seconds ?? usual.retries.firstDelaySeconds,
-      maxDelaySeconds: retries.max_delay_seconds ?? usual.retries.maxDelaySeconds,
-    },
+    retries: decodeRetries(source.retries ?? {}),
     deadlineSeconds: source.deadline_seconds ?? usual.deadlineSeconds,
     graceSeconds: source.grace_seconds ?? usual.graceSeconds,
     stallSeconds: source.stall_seconds ?? usual.stallSeconds,
+    heartbeatSeconds: source.heartbeat_seconds ?? usual.heartbeatSeconds,
     confirmationSeconds: decodeConfirmationSeconds(source.confirmation_seconds),
     budgets: Object.fromEntries(
       Object.entries({

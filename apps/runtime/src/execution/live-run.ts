@@ -1,4 +1,6 @@
 import type { ClaimedRun } from '#lib/execution';
+import { OpenCalls } from './open-calls.js';
+import { RunBudget } from './run-budget.js';
 
 /**
  * Why a run is made to stop before its end. `lost`: it is not ours any more, nothing of it may be written.
@@ -13,11 +15,12 @@ export class LiveRun {
   /** Resolves when the adapter is waited for no longer. */
   readonly abandoned: Promise<void> = new Promise((resolve) => (this.abandon = resolve));
   readonly heldFromMs: number;
+  readonly calls = new OpenCalls();
+  readonly budget: RunBudget;
   reason: StopReason | undefined;
   isAbandoned = false;
   progressAtMs: number;
   heartbeatAtMs: number;
-  waitingOn: string | undefined;
   isStalled = false;
   isRecovering = false;
   private abandonAtMs = Infinity;
@@ -26,6 +29,7 @@ export class LiveRun {
     readonly claimed: ClaimedRun,
     nowMs: number,
   ) {
+    this.budget = new RunBudget(claimed.claim.policy.budgets);
     this.heldFromMs = nowMs;
     this.progressAtMs = nowMs;
     this.heartbeatAtMs = nowMs;
@@ -41,6 +45,11 @@ export class LiveRun {
     this.abandonAtMs = Math.min(this.abandonAtMs, performance.now() + graceMs);
     this.controller.abort();
     if (graceMs <= 0) this.giveUp();
+  }
+
+  /** Asks the adapter to stop what it may still do: its run has failed already. */
+  abort(): void {
+    this.controller.abort();
   }
 
   /** The adapter has until then to end by itself. */

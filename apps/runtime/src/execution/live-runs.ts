@@ -1,5 +1,6 @@
 import {
   decodeRunSignal,
+  DEFAULT_POLICY,
   encodeHeartbeat,
   type EventBus,
   type HeldRun,
@@ -25,8 +26,6 @@ export interface LiveRunsPorts {
 export interface LiveRunsOptions {
   readonly runtimeId: string;
   readonly leaseMs: number;
-  /** Between two heartbeats of a run. */
-  readonly heartbeatMs: number;
 }
 
 /** The runs of this process, and everything that may end them from outside. */
@@ -65,7 +64,7 @@ export class LiveRuns {
     const { taskKey } = claimed.claim;
     // A later run of the task means that the earlier one is lost, whether it knows or not.
     this.runs.get(taskKey)?.stop('lost', 0);
-    this.ports.leases.hold(claimed.claim);
+    this.ports.leases.hold(claimed.claim, heartbeatMsOf(claimed));
     // After the hold: only a renewal asked for later is sure to have been for this run too.
     const run = new LiveRun(claimed, performance.now());
     this.runs.set(taskKey, run);
@@ -121,7 +120,7 @@ export class LiveRuns {
       else if (wallMs >= claim.deadlineAtMs) run.stop('deadline', 0);
       else if (nowMs - run.heldFromMs >= (claim.policy.budgets.wallSeconds ?? Infinity) * 1_000) this.exhaust(run);
       else if (nowMs - run.progressAtMs >= claim.policy.stallSeconds * 1_000) this.ports.stalls.silent(run);
-      if (nowMs - run.heartbeatAtMs >= this.options.heartbeatMs) this.beat(run, nowMs);
+      if (nowMs - run.heartbeatAtMs >= heartbeatMsOf(run.claimed)) this.beat(run, nowMs);
     }
   }
 
@@ -138,9 +137,13 @@ export class LiveRuns {
   private beat(run: LiveRun, nowMs: number): void {
     run.heartbeatAtMs = nowMs;
     const { taskKey, taskId, runNo } = run.claimed.claim;
-    const payload = JSON.stringify({ run_no: runNo, waiting_on: run.waitingOn });
+    const payload = JSON.stringify({ run_no: runNo, waiting_on: run.calls.latest });
     this.ports.bus
       .publishLive(taskKey, encodeHeartbeat(taskId, Date.now(), payload))
       .catch((error: unknown) => this.ports.logger.debug('a heartbeat was not sent', { taskId, error }));
   }
+}
+
+function heartbeatMsOf({ claim: { policy } }: ClaimedRun): number {
+  return (policy.heartbeatSeconds ?? DEFAULT_POLICY.heartbeatSeconds) * 1_000;
 }

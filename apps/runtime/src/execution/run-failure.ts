@@ -1,12 +1,15 @@
 import { type AdapterErrorKind, isAdapterError } from '#lib/adapters/contract';
-import { type Claim, type Dispatch, type ErrorBody, type FailureCode, FAILURES } from '#lib/domain';
+import { type Claim, type Dispatch, type ErrorBody, type FailureCode, FAILURES, type Payload } from '#lib/domain';
 import { isProtocolError } from '#lib/execution';
 import { isWorkspaceFull } from './workspaces.js';
 
 /** What becomes of a run that failed. */
 export type Verdict =
   | { readonly kind: 'retry'; readonly dispatch: Dispatch }
-  | { readonly kind: 'fail'; readonly error: ErrorBody; readonly phase?: string };
+  | { readonly kind: 'fail'; readonly error: ErrorBody; readonly details?: FailureDetails };
+
+/** Where a request was when it failed, and what the remote calls it. */
+export type FailureDetails = Pick<Payload<'task.failed'>, 'phase' | 'remote_reference'>;
 
 const CODES: Readonly<Record<AdapterErrorKind, FailureCode>> = {
   unavailable: 'backend_unavailable',
@@ -19,6 +22,8 @@ const CODES: Readonly<Record<AdapterErrorKind, FailureCode>> = {
 
 /** Units of UTF-16 of a message that is stored. */
 const MESSAGE_LENGTH = 1_000;
+/** Units of UTF-16 of a remote's name for its work. */
+const REFERENCE_LENGTH = 200;
 
 /**
  * Judges what a runner threw. Only an adapter that says nothing can have happened is tried again: nobody is made to do
@@ -28,8 +33,10 @@ export function judge(error: unknown, claim: Claim): Verdict {
   if (isAdapterError(error)) {
     const { effects, phase, remoteReference } = error.details;
     if (effects === 'possible') {
-      const reference = remoteReference === undefined ? '' : ` (remote reference: ${remoteReference})`;
-      return fail('outcome_unknown', `${error.message}${reference}`, phase);
+      const reference = remoteReference?.slice(0, REFERENCE_LENGTH);
+      const shown = reference === undefined ? '' : ` (remote reference: ${reference})`;
+      const message = `${error.message.slice(0, MESSAGE_LENGTH - shown.length)}${shown}`;
+      return fail('outcome_unknown', message, { phase, remote_reference: reference });
     }
     const body = errorBody(CODES[error.kind], error.message);
     if (claim.attempt < claim.policy.retries.attempts) return { kind: 'retry', dispatch: nextAttempt(claim, body) };
@@ -47,8 +54,8 @@ export function errorBody(code: FailureCode, message: string = FAILURES[code]): 
   return { code, message: message.slice(0, MESSAGE_LENGTH) };
 }
 
-function fail(code: FailureCode, message: string, phase?: string): Verdict {
-  return { kind: 'fail', error: errorBody(code, message), ...(phase === undefined ? {} : { phase }) };
+function fail(code: FailureCode, message: string, details?: FailureDetails): Verdict {
+  return { kind: 'fail', error: errorBody(code, message), details };
 }
 
 function nextAttempt({ runNo, attempt, policy: { retries } }: Claim, error: ErrorBody): Dispatch {

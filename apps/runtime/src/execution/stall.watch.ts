@@ -9,7 +9,7 @@ export class StallWatch {
   silent(run: LiveRun): void {
     if (run.isStalled) return;
     run.isStalled = true;
-    const { waitingOn } = run;
+    const waitingOn = run.calls.latest;
     const waiting = waitingOn === undefined ? {} : { waiting_on: waitingOn };
     this.write(run, { type: 'task.stalled', payload: { reason: 'no_progress', ...waiting } }, false);
   }

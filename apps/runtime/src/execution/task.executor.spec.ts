@@ -44,7 +44,7 @@ async function createStage({ adapter = new ScriptedAdapter(), tools = NO_TOOLS, 
   const logger = new SilentLogger();
   const writer = new EventWriter({ log, bus, logger });
   const stalls = new StallWatch(writer);
-  const live = new LiveRuns({ leases, bus, stalls, logger }, { runtimeId: 'rt', leaseMs, heartbeatMs: 60_000 });
+  const live = new LiveRuns({ leases, bus, stalls, logger }, { runtimeId: 'rt', leaseMs });
   await live.start();
   cleanUps.push(() => live.stop());
   const registered = [{ descriptor: scriptedDescriptor, create: () => adapter }];
@@ -150,7 +150,8 @@ describe('a runner that fails', () => {
     const { ended, payloads } = begin([{ throw: { kind: 'timeout', effects: 'possible' } }]);
     await ended;
     const message = 'The script failed: timeout. (remote reference: remote-1)';
-    expect(payloads()).toEqual([['task.failed', { error: { code: 'outcome_unknown', message }, phase: 'observe' }]]);
+    const details = { phase: 'observe', remote_reference: 'remote-1' };
+    expect(payloads()).toEqual([['task.failed', { error: { code: 'outcome_unknown', message }, ...details }]]);
   });
 
   it.each([
@@ -261,6 +262,41 @@ describe('a run whose time is up', () => {
     expect(payloads()).toEqual([['task.failed', { error: { code: 'budget_exceeded', message: expect.any(String) } }]]);
   });
 
+  const invoked = (id: string): ScriptStep => ({
+    event: { type: 'tool.invoked', payload: { tool_call_id: id, tool_name: 't' } },
+  });
+  const used = (input_tokens: number, output_tokens: number): ScriptStep => ({
+    event: { type: 'model.usage', payload: { model: 'm', usage: { input_tokens, output_tokens } } },
+  });
+
+  it.each([
+    ['2 tool calls', { toolCalls: 2 }, [invoked('1'), invoked('2')], [invoked('3')]],
+    ['2 model calls', { modelCalls: 2 }, [used(1, 1), used(1, 1)], [used(0, 0)]],
+    ['10 tokens', { tokens: 10 }, [used(4, 3), used(2, 1)], [used(0, 1)]],
+  ] as const)(
+    'or that passes its budget of %s ends, whatever its adapter makes of that',
+    async (most, budgets, within, over) => {
+      const { begin } = await createStage();
+      const frugal = begin([...within, { result: 'x' }], policy({ budgets }));
+      await frugal.ended;
+      expect(frugal.types().at(-1)).toBe('task.succeeded');
+      const { ended, payloads, run } = begin([...within, ...over, { wait_ms: 60_000 }], policy({ budgets }));
+      await ended;
+      const message = expect.stringContaining(most);
+      expect(payloads().at(-1)).toEqual(['task.failed', { error: { code: 'budget_exceeded', message } }]);
+      expect(run.signal.aborted).toBe(true);
+    },
+  );
+
+  it('makes no tool call over its budget', async () => {
+    const seen: string[] = [];
+    const tools: ToolClient = { list: [], call: async (_name, _args, id) => void seen.push(id) };
+    const { begin } = await createStage({ tools });
+    const call = (id: string): ScriptStep => ({ tool: { name: 't', args: {}, id } });
+    await begin([call('1'), call('2'), { result: 'x' }], policy({ budgets: { toolCalls: 1 } })).ended;
+    expect(seen).toEqual(['1']);
+  });
+
   it('is handed over when the process stops', async () => {
     const { begin, live } = await createStage();
     const { ended } = begin([step('a'), { wait_ms: 60_000 }]);
@@ -295,6 +331,23 @@ describe('a run that is silent', () => {
       'task.succeeded',
     ]);
     expect(payloads()[1]).toEqual(['task.stalled', { reason: 'no_progress', waiting_on: 'slow' }]);
+  });
+});
+
+describe('a run of several tool calls', () => {
+  it('waits for the newest that is open, and for nothing once all are over', async () => {
+    const { begin } = await createStage();
+    const { run, ended } = begin([]);
+    const call = (type: 'tool.invoked' | 'tool.completed' | 'tool.failed', id: string): void =>
+      run.calls.apply({ type, payload: { tool_call_id: id, tool_name: `tool-${id}` } } as never);
+    for (const id of ['a', 'b', 'c']) call('tool.invoked', id);
+    call('tool.failed', 'c');
+    expect(run.calls.latest).toBe('tool-b');
+    call('tool.completed', 'b');
+    expect(run.calls.latest).toBe('tool-a');
+    run.calls.close('a');
+    expect(run.calls.latest).toBeUndefined();
+    await ended;
   });
 });
 

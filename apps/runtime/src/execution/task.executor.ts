@@ -6,7 +6,7 @@ import type { AdapterHost } from './adapter.host.js';
 import type { LiveRun } from './live-run.js';
 import type { LiveRuns } from './live-runs.js';
 import { createRunContext } from './run-context.js';
-import { errorBody, judge } from './run-failure.js';
+import { errorBody, type FailureDetails, judge } from './run-failure.js';
 import { readRunInput } from './run-input.js';
 import type { StallWatch } from './stall.watch.js';
 import { guardTools, type ToolSource } from './tool-access.js';
@@ -106,8 +106,14 @@ export class TaskExecutor {
           ? recorder.pause(item.confirmations, Date.now(), workspace)
           : recorder.succeed(item);
       }
-      const busy = record(item, stage);
-      if (busy) await busy;
+      try {
+        const busy = record(item, stage);
+        if (busy) await busy;
+      } catch (error) {
+        // The runner does not know yet that its run is over.
+        run.abort();
+        throw error;
+      }
     }
   }
 
@@ -144,7 +150,7 @@ export class TaskExecutor {
       case 'cancel':
         return this.cancel(stage);
       case 'deadline':
-        return this.fail(stage, errorBody('deadline_exceeded'), 'running');
+        return this.fail(stage, errorBody('deadline_exceeded'), { phase: 'running' });
       case 'budget':
         return this.fail(stage, errorBody('budget_exceeded', 'The run took longer than its agent allows.'));
       case 'workspace':
@@ -164,8 +170,8 @@ export class TaskExecutor {
     return this.end(stage, (recorder) => recorder.cancel(isForced));
   }
 
-  private fail(stage: Stage, error: ErrorBody, phase?: string): Promise<Ended> {
-    return this.end(stage, (recorder) => recorder.fail(error, phase === undefined ? {} : { phase }));
+  private fail(stage: Stage, error: ErrorBody, details?: FailureDetails): Promise<Ended> {
+    return this.end(stage, (recorder) => recorder.fail(error, details));
   }
 
   /** Ends the task, once what its workspace holds is kept. */
@@ -206,7 +212,7 @@ export class TaskExecutor {
       });
     }
     if (verdict.kind === 'retry') return { outcome: await recorder.handOn(verdict.dispatch), next: verdict.dispatch };
-    return this.fail(stage, verdict.error, verdict.phase);
+    return this.fail(stage, verdict.error, verdict.details);
   }
 
   private stored(run: LiveRun, { atMs, cancelAtMs, stalled }: Appended): void {
@@ -221,8 +227,7 @@ function record(
 ): Promise<void> | undefined {
   switch (item.kind) {
     case 'event':
-      if (TOOL_EVENTS.test(item.type)) run.waitingOn = toolOf(item);
-      return recorder.event(item);
+      return recordEvent(item, run, recorder);
     case 'checkpoint':
       return recorder.checkpoint(item.data, workspace.isUsed ? () => workspace.save() : undefined);
     case 'artifact':
@@ -232,10 +237,12 @@ function record(
   }
 }
 
-const TOOL_EVENTS = /^tool\.(invoked|completed|failed)$/;
-
-function toolOf(event: RunnerEvent): string | undefined {
-  return event.type === 'tool.invoked' ? event.payload.tool_name : undefined;
+/** Checked by the recorder first: only then it is known what the event says. A call over the budget is not made. */
+function recordEvent(event: RunnerEvent, run: LiveRun, recorder: RunRecorder): Promise<void> | undefined {
+  const busy = recorder.event(event);
+  run.calls.apply(event);
+  run.budget.count(event);
+  return busy;
 }
 
 async function keep(

@@ -34,7 +34,7 @@ export function guardTools(
       } catch (error) {
         if (isDenial(error)) {
           recorder.deny({ tool_call_id: toolCallId, tool_name: name, reason: error.message });
-          run.waitingOn = undefined;
+          run.calls.close(toolCallId);
         }
         throw isProtocolError(error) ? new ToolError('failed', error.message, { cause: error }) : error;
       }

@@ -17,8 +17,8 @@ export interface CancelledRun extends HeldRun {
  * Its listeners are called on the main loop.
  */
 export abstract class LeaseKeeper {
-  /** From the next renewal on the run is renewed, until `release`. */
-  abstract hold(run: HeldRun): void;
+  /** From the next renewal on the run is renewed, and shown to live every `heartbeatMs`, until `release`. */
+  abstract hold(run: HeldRun, heartbeatMs: number): void;
   abstract release(run: HeldRun): void;
   /**
    * When, by `performance.now()` of the caller's thread, the last renewal that was answered had been asked.

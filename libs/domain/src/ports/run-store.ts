@@ -89,6 +89,8 @@ export interface RunPolicy {
   readonly retries: { readonly attempts: number; readonly firstDelaySeconds: number; readonly maxDelaySeconds: number };
   readonly graceSeconds: number;
   readonly stallSeconds: number;
+  /** Absent in versions from before it could be set: 60. */
+  readonly heartbeatSeconds?: number;
   /** How long each kind of item waits for its answer; absent in versions that are older than the field: a day. */
   readonly confirmationSeconds?: ConfirmationSeconds;
   readonly budgets: Budgets;

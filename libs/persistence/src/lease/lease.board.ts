@@ -2,9 +2,14 @@ import type { HeldRun, TaskKey } from '#lib/domain';
 
 /** `tick` in the first 4 bytes, the time of the last renewal in the 8 after the next 4, then the slots. */
 const HEADER_BYTES = 16;
-/** A run number in 4 bytes (0: free), then the 36 characters of a task key. */
-const SLOT_BYTES = 40;
+/** A run number in 4 bytes (0: free), 36 characters of a task key, and ms between two signs of life in 4 bytes. */
+const SLOT_BYTES = 44;
 const KEY_BYTES = 36;
+
+/** A held run with how often it is to be shown to live. */
+export interface BoardedRun extends HeldRun {
+  readonly heartbeatMs: number;
+}
 
 /**
  * Memory shared by the main loop, which writes which runs it holds and that it is alive, and the lease thread, which
@@ -48,9 +53,10 @@ export class LeaseBoard {
     Atomics.store(this.renewed, 0, value);
   }
 
-  put(slot: number, { taskKey, runNo }: HeldRun): void {
+  put(slot: number, { taskKey, runNo, heartbeatMs }: BoardedRun): void {
     const offset = HEADER_BYTES + slot * SLOT_BYTES;
     this.bytes.write(taskKey, offset + 4, KEY_BYTES, 'latin1');
+    this.words[(offset + 4 + KEY_BYTES) / 4] = heartbeatMs;
     Atomics.store(this.words, offset / 4, runNo);
   }
 
@@ -58,13 +64,15 @@ export class LeaseBoard {
     Atomics.store(this.words, (HEADER_BYTES + slot * SLOT_BYTES) / 4, 0);
   }
 
-  runs(): HeldRun[] {
-    const runs: HeldRun[] = [];
+  runs(): BoardedRun[] {
+    const runs: BoardedRun[] = [];
     for (let slot = 0; slot < this.capacity; slot += 1) {
       const offset = HEADER_BYTES + slot * SLOT_BYTES;
       const runNo = Atomics.load(this.words, offset / 4);
       if (runNo === 0) continue;
-      runs.push({ taskKey: this.bytes.toString('latin1', offset + 4, offset + 4 + KEY_BYTES) as TaskKey, runNo });
+      const afterKey = offset + 4 + KEY_BYTES;
+      const taskKey = this.bytes.toString('latin1', offset + 4, afterKey) as TaskKey;
+      runs.push({ taskKey, runNo, heartbeatMs: this.words[afterKey / 4]! });
     }
     return runs;
   }

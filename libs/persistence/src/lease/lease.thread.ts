@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { Database } from '../database.js';
 import { PgEventLog } from '../stores/pg-event-log.js';
-import { LeaseBoard } from './lease.board.js';
+import { type BoardedRun, LeaseBoard } from './lease.board.js';
 import { BEAT, RENEW } from './lease.statements.js';
 
 /** What the main loop starts this thread with. */
@@ -12,7 +12,6 @@ export interface LeaseThreadData {
   readonly databaseUrl: string;
   readonly runtimeId: string;
   readonly leaseMs: number;
-  readonly heartbeatMs: number;
   readonly maxBlockedMs: number;
   readonly memory: SharedArrayBuffer;
 }
@@ -46,7 +45,8 @@ const database = new Database({
 });
 const log = new PgEventLog(database, database);
 const closing = new AbortController();
-let beatenAtMs = performance.now();
+/** When each held run was last shown to live, or first seen, by its task. */
+let beatenAtMs = new Map<TaskKey, number>();
 let seen = { ticks: board.ticks(), atMs: performance.now() };
 let isStallSaid = false;
 let stalledRuns: readonly HeldRun[] = [];
@@ -87,24 +87,33 @@ async function renew(): Promise<void> {
       Math.round(data.leaseMs),
     ]);
     tell(runs, rows);
-    await beat(rows);
+    await beat(runs, rows);
   }
   board.renewedAtNs = askedAtNs;
 }
 
 function tell(runs: readonly HeldRun[], rows: readonly RenewedRow[]): void {
   const renewed = new Set(rows.map((row) => row.task_key));
-  const lost = runs.filter(({ taskKey }) => !renewed.has(taskKey));
+  const lost = runs.flatMap(({ taskKey, runNo }) => (renewed.has(taskKey) ? [] : [{ taskKey, runNo }]));
   const cancelled = rows.flatMap((row) =>
     row.cancelled_ms === null ? [] : [{ taskKey: row.task_key, runNo: row.run_no, elapsedMs: row.cancelled_ms }],
   );
   if (lost.length > 0 || cancelled.length > 0) port.postMessage({ lost, cancelled } satisfies LeaseNews);
 }
 
-async function beat(rows: readonly RenewedRow[]): Promise<void> {
-  if (performance.now() - beatenAtMs < data.heartbeatMs) return;
-  beatenAtMs = performance.now();
-  await database.query(BEAT, [rows.map((row) => row.task_key)]);
+/** A sign of life is late by a renewal at most. */
+async function beat(runs: readonly BoardedRun[], rows: readonly RenewedRow[]): Promise<void> {
+  const nowMs = performance.now();
+  const before = beatenAtMs;
+  beatenAtMs = new Map(runs.map(({ taskKey }) => [taskKey, before.get(taskKey) ?? nowMs]));
+  const renewed = new Set(rows.map((row) => row.task_key));
+  const due = runs.filter(({ taskKey, heartbeatMs }) => {
+    return renewed.has(taskKey) && nowMs - beatenAtMs.get(taskKey)! >= heartbeatMs;
+  });
+  if (due.length === 0) return;
+  const taskKeys = due.map(({ taskKey }) => taskKey);
+  await database.query(BEAT, [taskKeys]);
+  for (const taskKey of taskKeys) beatenAtMs.set(taskKey, nowMs);
 }
 
 /**

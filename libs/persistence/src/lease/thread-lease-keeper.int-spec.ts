@@ -72,7 +72,7 @@ describe('the lease thread', () => {
     const run = await claimed();
     const first = await leaseUntil(run);
     const leases = keep();
-    leases.hold(run);
+    leases.hold(run, 60_000);
     const heldAtMs = performance.now();
     await until(async () => (await leaseUntil(run))! > first!);
     const second = await leaseUntil(run);
@@ -84,7 +84,7 @@ describe('the lease thread', () => {
   it('leaves a run alone once it is released', async () => {
     const run = await claimed();
     const leases = keep();
-    leases.hold(run);
+    leases.hold(run, 60_000);
     leases.release(run);
     const [lost] = await until(async () => {
       const runs = await new PgRunStore(database).lostRuns(10);
@@ -99,7 +99,7 @@ describe('the lease thread', () => {
     const lost: HeldRun[] = [];
     const leases = keep();
     leases.onLost((news) => lost.push(news));
-    leases.hold(run);
+    leases.hold(run, 60_000);
     await until(() => lost.length > 0);
     expect(lost[0]).toEqual(run);
   });
@@ -110,7 +110,7 @@ describe('the lease thread', () => {
     const cancelled: CancelledRun[] = [];
     const leases = keep();
     leases.onCancel((news) => cancelled.push(news));
-    leases.hold(run);
+    leases.hold(run, 60_000);
     const first = await until(() => cancelled[0]);
     expect(first).toMatchObject(run);
     expect(first.elapsedMs).toBeGreaterThan(0);
@@ -118,19 +118,19 @@ describe('the lease thread', () => {
 
   it('writes down that the run lives', async () => {
     const run = await claimed();
-    keep({ heartbeatMs: 10 }).hold(run);
+    keep().hold(run, 10);
     await expect(until(() => column<Date>('last_heartbeat_at', run.taskKey))).resolves.toBeInstanceOf(Date);
   });
 
   it('renews while the main loop is blocked, and says in the log that it is, and that it goes on', async () => {
     const run = await claimed();
     const leases = keep();
-    leases.hold(run);
+    leases.hold(run, 60_000);
     await until(() => leases.renewedAtMs() > 0);
     const endMs = performance.now() + 2 * LEASE_MS;
     while (performance.now() < endMs);
     expect(await new PgRunStore(database).lostRuns(10)).toEqual([]);
-    const page = await log.page(run.taskKey, 2, { maxEvents: 10, maxBytes: 10_000 });
+    const page = await log.page(run.taskKey, 2, { maxEvents: 1, maxBytes: 10_000 });
     expect(page.map(({ type, payload }) => [type, payload])).toEqual([['task.stalled', '{"reason":"blocked"}']]);
     const recovered = await until(async () => (await log.page(run.taskKey, 3, { maxEvents: 10, maxBytes: 10_000 }))[0]);
     expect([recovered.type, recovered.seq]).toEqual(['task.recovered', 4]);
@@ -140,9 +140,9 @@ describe('the lease thread', () => {
   it('refuses a run too many', async () => {
     const leases = keep({ capacity: 1 });
     const run = await claimed();
-    leases.hold(run);
-    expect(() => leases.hold({ ...run, runNo: 2 })).toThrow('more runs than leases');
+    leases.hold(run, 60_000);
+    expect(() => leases.hold({ ...run, runNo: 2 }, 60_000)).toThrow('more runs than leases');
     leases.release(run);
-    expect(() => leases.hold({ ...run, runNo: 2 })).not.toThrow();
+    expect(() => leases.hold({ ...run, runNo: 2 }, 60_000)).not.toThrow();
   });
 });

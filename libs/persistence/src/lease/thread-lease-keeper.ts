@@ -12,14 +12,14 @@ export interface LeaseOptions {
   readonly capacity: number;
   readonly logger: Logger;
   readonly metrics?: Metrics;
-  /** Between two writings of `last_heartbeat_at`; default 60 s. */
-  readonly heartbeatMs?: number;
   /** How long the main loop may be blocked before the process is ended; default 5 min. */
   readonly maxBlockedMs?: number;
   /** The compiled thread; by default beside this file. */
   readonly threadFile?: URL;
 }
 
+/** What four bytes hold. */
+const MAX_HEARTBEAT_MS = 2 ** 31 - 1;
 /** Ticks per renewal: enough that a loop which turns is never taken for one that does not. */
 const TICKS = 8;
 
@@ -41,12 +41,11 @@ export class ThreadLeaseKeeper extends LeaseKeeper {
     super();
     this.board = LeaseBoard.create(options.capacity);
     this.freeSlots = Array.from({ length: options.capacity }, (_, slot) => slot);
-    const { databaseUrl, runtimeId, leaseMs, heartbeatMs = 60_000, maxBlockedMs = 300_000 } = options;
+    const { databaseUrl, runtimeId, leaseMs, maxBlockedMs = 300_000 } = options;
     const workerData: LeaseThreadData = {
       databaseUrl,
       runtimeId,
       leaseMs,
-      heartbeatMs,
       maxBlockedMs,
       memory: this.board.memory,
     };
@@ -59,11 +58,11 @@ export class ThreadLeaseKeeper extends LeaseKeeper {
     this.ticker = setInterval(() => this.board.tick(), leaseMs / 3 / TICKS);
   }
 
-  override hold(run: HeldRun): void {
+  override hold(run: HeldRun, heartbeatMs: number): void {
     const slot = this.freeSlots.pop();
     if (slot === undefined) throw new Error('more runs than leases can be kept for');
     this.slots.set(nameOf(run), slot);
-    this.board.put(slot, run);
+    this.board.put(slot, { ...run, heartbeatMs: Math.min(heartbeatMs, MAX_HEARTBEAT_MS) });
   }
 
   override release(run: HeldRun): void {

@@ -120,6 +120,7 @@ function taskRow(patch: TaskPatch, place: number): readonly Row[] {
       result: text(result),
       usage: text(usage),
       error: text(error),
+      error_code: error?.code,
       end_state: ended ? state : undefined,
       artifacts: artifacts.length,
     },

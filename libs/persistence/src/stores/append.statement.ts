@@ -83,11 +83,12 @@ update tasks t set
   current_step = case when p.current_step is null then t.current_step else nullif(p.current_step, '') end,
   waiting_on = case when p.waiting_on is null then t.waiting_on else nullif(p.waiting_on, '') end,
   result = coalesce(p.result, t.result), usage = coalesce(p.usage, t.usage), error = coalesce(p.error, t.error),
+  error_code = coalesce(p.error_code, t.error_code),
   end_state = coalesce(p.end_state, t.end_state),
   finished_at = case when p.end_state is null then t.finished_at else m.at end,
   artifact_count = t.artifact_count + p.artifacts
 from moved m join json_to_recordset(${p}::json) as p(place int, current_step text, waiting_on text, result text,
-  usage text, error text, end_state text, artifacts int) on p.place = m.place
+  usage text, error text, error_code text, end_state text, artifacts int) on p.place = m.place
 where t.task_key = m.task_key`,
 
   steps: (p) => `

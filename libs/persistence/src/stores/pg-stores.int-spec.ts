@@ -324,6 +324,19 @@ describe('a task in Postgres', () => {
     expect((await tasks.steps(key, { limit: 5 })).items).toMatchObject([{ state: 'failed', error: { code: 'lost' } }]);
   });
 
+  it('that failed is found by the code it failed with, whatever its message holds', async () => {
+    const [poison, other, well] = [await submitted(), await submitted(), await submitted()];
+    const end = (taskKey: TaskKey, body: EventBody): Promise<unknown> =>
+      log.append([{ taskKey, guard: { kind: 'control', from: ['queued'] }, events: [draft(body)] }]);
+    const message = 'odd: \u0000 \ud83d "code":"timeout"';
+    await end(poison, { type: 'task.failed', payload: { error: { code: 'poison', message } } });
+    await end(other, { type: 'task.failed', payload: { error: { code: 'timeout', message: 'poison' } } });
+    await end(well, { type: 'task.cancelled', payload: { forced: false } });
+    const found = await tasks.list({ tenant: 'acme' }, { states: ['failed'], errorCode: 'poison' }, { limit: 50 });
+    expect(found.items.map(({ taskKey, error }) => [taskKey, error])).toEqual([[poison, { code: 'poison', message }]]);
+    expect((await tasks.list({ tenant: 'other' }, { errorCode: 'poison' }, { limit: 50 })).items).toEqual([]);
+  });
+
   it('keeps a dense log while many writers and claimers fight', async () => {
     const keys = await Promise.all(Array.from({ length: 6 }, () => submitted()));
     const logs = [log, new PgEventLog(other, other)];

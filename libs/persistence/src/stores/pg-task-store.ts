@@ -183,7 +183,7 @@ function listQuery(scope: TaskScope, filter: TaskFilter, page: PageRequest): { t
   where((p) => `t.agent_id = ${p}`, filter.agentId);
   where((p) => `t.type = ${p}`, filter.type);
   where((p) => `t.session_id = ${p}`, filter.sessionId);
-  where((p) => `t.error is not null and t.error::json->>'code' = ${p}`, filter.errorCode);
+  where((p) => `t.error_code = ${p}`, filter.errorCode);
   where((p) => `t.created_at > ${p}`, isoOf(filter.createdAfterMs));
   where((p) => `t.created_at < ${p}`, isoOf(filter.createdBeforeMs));
   where((p) => `t.task_key < ${p}::uuid`, decodeCursor(page, UUID));
