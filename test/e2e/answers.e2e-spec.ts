@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import path from 'node:path';
 import pg from 'pg';
 import { SCOPES } from '#lib/domain';
 import { describeEachBackingSet } from '../support/backing-sets.js';
@@ -43,7 +44,7 @@ describeEachBackingSet(({ redisUrl }) => {
       chief: { principal: 'chief', scopes: ['tasks:decide', 'tasks:all'] },
       reader: { principal: 'ann', scopes: ['tasks:read'] },
     });
-    const env = { LEASE_SECONDS: '10' };
+    const env = { LEASE_SECONDS: '10', AGENTS_FILE: path.join(import.meta.dirname, 'answers.agents.yaml') };
     installation = await Installation.start({ databaseUrl: database.url, redisUrl, gateways: 2, runtimes: 2, env });
   });
 
@@ -181,4 +182,197 @@ describeEachBackingSet(({ redisUrl }) => {
     );
     expect(rows).toEqual([{ state: 'closed', decision: null }]);
   });
+
+  it('takes the first of many answers given to two gateways at once, and tells all others what it was', async () => {
+    const [id, { wait_id }] = await waiting([ASK, { decided: CALL }, { result: 'done' }]);
+    const answers = await Promise.all(
+      Array.from({ length: 16 }, (_, index) =>
+        resume(
+          id,
+          { wait_id, decisions: [{ tool_call_id: 'c1', approved: true, edited_args: { by: index } }] },
+          { at: index % 2, key: index % 3 === 0 ? keys.ann : keys.chief },
+        ),
+      ),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([202, ...Array<number>(15).fill(409)]);
+    expect(await ended(id)).toMatchObject({ state: 'succeeded', run_no: 2 });
+    const log = await events(id);
+    const resumed = log.filter(({ event_type }) => event_type === 'task.resumed');
+    expect(resumed).toHaveLength(1);
+    const [{ payload }] = resumed as [Event];
+    const late = answers.filter(({ status }) => status === 409).map(({ body }) => [body['code'], body['decision']]);
+    expect(late).toEqual(Array(15).fill(['not_waiting', { ...payload, decided_at: TIME }]));
+    const [{ edited_args }] = payload['decisions'] as [Record<string, unknown>];
+    const calls = log.filter(({ event_type }) => event_type === 'tool.invoked');
+    expect(calls.map((event) => event.payload['arguments'])).toEqual([edited_args]);
+  });
+
+  it('gives the answer again to the run that follows a killed one, unless that had stored a checkpoint', async () => {
+    const script = (beforeCrash: readonly unknown[]): readonly unknown[] => [
+      QUESTION,
+      ...beforeCrash,
+      { run: 2, crash: true },
+      { tell: ['answer', 'runNo'] },
+    ];
+    const [[again], [stored]] = await Promise.all([waiting(script([])), waiting(script([{ checkpoint: 1 }]))]);
+    // One after the other: a crash takes its whole runtime along.
+    for (const [id, told] of [
+      [again, { answer: { decisions: [], input: 'blue', results: [] }, runNo: 3 }],
+      [stored, { runNo: 3 }],
+    ] as const) {
+      expect((await resume(id, { input: 'blue' })).status).toBe(202);
+      await Promise.race(installation.runtimes.map(({ exited }) => exited));
+      installation.runtimes.splice(0, Infinity, ...installation.runtimes.filter(({ pid }) => isAlive(pid)));
+      await installation.addRuntime();
+      const { state, result } = await ended(id);
+      expect([state, (result as { data: unknown }).data]).toEqual(['succeeded', told]);
+      expect((await types(id)).filter((type) => type.startsWith('task.'))).toEqual([
+        'task.created',
+        'task.started',
+        'task.waiting_for_input',
+        'task.resumed',
+        'task.started',
+        'task.retrying',
+        'task.succeeded',
+      ]);
+    }
+  });
+
+  it('asks for several things of every kind at once, again and again, and answers each as it was answered', async () => {
+    const items = [
+      { tool_call_id: 't1', kind: 'client_tool', tool_name: 'camera', arguments: { flash: true } },
+      { tool_call_id: 'q1', kind: 'question', prompt: 'Which colour?', arguments: { proposal: 'red' } },
+      ...ASK.pause,
+      { tool_call_id: 'a1', kind: 'authorization', prompt: 'May I see your calendar?' },
+    ];
+    const [id, task] = await waiting([{ pause: items }, QUESTION, { tell: ['answer'] }]);
+    const shown = items.map((item) => ({ ...item, digest: DIGEST, expires_at: TIME }));
+    expect(task['pending_confirms']).toEqual(shown);
+    const { body } = await call(`${gateway()}/v1/tasks?state=waiting_for_input`, { key: keys.ann });
+    const listed = (body['tasks'] as Record<string, unknown>[]).find(({ task_id }) => task_id === id);
+    expect(listed).toMatchObject({ wait_id: task['wait_id'], pending_confirms: shown });
+
+    const edited_args = { constructor: { toString: [] }, to: null };
+    const output = { hasOwnProperty: [1e3, -0.5], text: '\u0000' };
+    const first = await resume(id, {
+      decisions: [
+        { tool_call_id: 'c1', approved: true, edited_args },
+        { tool_call_id: 'a1', approved: 'true' },
+      ],
+      results: [{ tool_call_id: 't1', output }],
+      input: 'blue',
+    });
+    expect([first.status, first.body['run_no']]).toEqual([202, 2]);
+    await until(async () => (await read(id))['run_no'] === 2 && (await read(id))['state'] === 'waiting_for_input');
+    const second = await read(id);
+    expect(second).toMatchObject({ state: 'waiting_for_input', run_no: 2, pending_confirms: [{ tool_call_id: 'q1' }] });
+
+    const bare = await resume(id, { input: 'green' });
+    expect([bare.status, bare.body['code']]).toEqual([400, 'wait_id_required']);
+    const stale = await resume(id, { wait_id: task['wait_id'], input: 'green' });
+    const denied = { tool_call_id: 'a1', approved: false, reason: 'Permission denied by user' };
+    const decisions = [
+      { tool_call_id: 't1', output },
+      { tool_call_id: 'q1', input: 'blue' },
+      { tool_call_id: 'c1', approved: true, edited_args },
+      denied,
+    ];
+    expect([stale.status, stale.body]).toEqual([
+      409,
+      expect.objectContaining({
+        code: 'wait_changed',
+        wait_id: second['wait_id'],
+        decision: { wait_id: task['wait_id'], decided_by: 'ann', decided_at: TIME, decisions },
+      }),
+    ]);
+    expect((await resume(id, { wait_id: second['wait_id'], input: 'green' })).status).toBe(202);
+    expect(await ended(id)).toMatchObject({
+      run_no: 3,
+      result: { data: { answer: { decisions: [], input: 'green', results: [] } } },
+    });
+    const resumed = (await events(id)).filter(({ event_type }) => event_type === 'task.resumed');
+    expect(resumed.map(({ payload }) => payload['decisions'])).toEqual([
+      decisions,
+      [{ tool_call_id: 'q1', input: 'green' }],
+    ]);
+  });
+
+  it('tells the run every decision there is to make, the reason of a denial too', async () => {
+    const both = { pause: [...ASK.pause, { ...ASK.pause[0], tool_call_id: 'c2' }] };
+    const [id] = await waiting([both, { decided: CALL }, { tell: ['answer'] }]);
+    expect((await resume(id, { input: 'not today' })).status).toBe(202);
+    const denial = (tool_call_id: string): object => ({ tool_call_id, approved: false, reason: 'not today' });
+    expect(await ended(id)).toMatchObject({
+      result: { data: { answer: { decisions: [denial('c1'), denial('c2')], results: [] } } },
+    });
+    const story = await events(id);
+    expect(story.some(({ event_type }) => event_type === 'tool.invoked')).toBe(false);
+    const [{ payload }] = story.filter(({ event_type }) => event_type === 'tool.failed') as [Event];
+    expect(payload['error']).toEqual({ code: 'denied', message: 'not today' });
+  });
+
+  it('refuses an answer that does not fit, keeps nothing of it, and waits on', async () => {
+    const [id, before] = await waiting([{ pause: [...ASK.pause, ...QUESTION.pause] }, { result: 'done' }]);
+    const refused: readonly (readonly [object, number, string])[] = [
+      [{ decisions: [{ tool_call_id: 'c1', approved: true }] }, 400, 'answer_required'],
+      [{ decisions: [{ tool_call_id: 'c9', approved: true }], input: 'x' }, 400, 'invalid_request'],
+      [
+        { decisions: [{ tool_call_id: 'c1', approved: true, edited_args: [] }], input: 'x' },
+        400,
+        'invalid_edited_args',
+      ],
+      [{ wait_id: 'wait_of_another', input: 'x' }, 409, 'wait_changed'],
+    ];
+    for (const [body, status, code] of refused) {
+      const answer = await resume(id, body);
+      expect([answer.status, answer.body['code']]).toEqual([status, code]);
+    }
+    const unseen = await resume(id, { input: 'x' }, { key: keys.bob });
+    const unfit = await resume(id, { input: 'x' }, { key: keys.reader });
+    expect([unseen.status, unfit.status]).toEqual([404, 403]);
+    expect(await read(`${id}/wait?timeout_seconds=1`)).toEqual(before);
+    expect((await resume(id, { input: 'x' }, { key: keys.chief })).status).toBe(202);
+    expect(await ended(id)).toMatchObject({ state: 'succeeded' });
+  });
+
+  it('counts the deadline on while it waits, and closes what was asked when it is over', async () => {
+    const [id] = await waiting([QUESTION, { result: 'late' }], { deadline_seconds: 8 });
+    expect(await ended(id)).toMatchObject({
+      state: 'failed',
+      error: { code: 'deadline_exceeded' },
+      pending_confirms: [],
+      wait_id: null,
+    });
+    expect((await events(id)).at(-1)!.payload).toMatchObject({ phase: 'waiting' });
+    expect((await resume(id, { input: 'blue' })).body).toMatchObject({ code: 'not_waiting', decision: null });
+  });
+
+  it('fails when nobody has answered in the time its agent gives, also with no runtime left', async () => {
+    const [[id], [patient]] = await Promise.all([
+      waiting([{ pause: [...QUESTION.pause, ...ASK.pause] }, { result: 'late' }], { agent_id: 'hasty' }),
+      waiting([QUESTION, { result: 'done' }], { agent_id: 'hasty' }),
+    ]);
+    await Promise.all(installation.runtimes.splice(0).map((member) => member.end('SIGKILL')));
+    expect(await ended(id)).toMatchObject({
+      state: 'failed',
+      error: { code: 'confirmation_expired', message: 'Nobody answered in time.' },
+      pending_confirms: [],
+    });
+    expect((await resume(id, { input: 'blue' })).body).toMatchObject({ code: 'not_waiting', decision: null });
+    // The time of another kind goes on, and an answer is taken with nobody there to go on with it.
+    expect((await resume(patient, { input: 'blue' })).status).toBe(202);
+    expect(await read(patient)).toMatchObject({ state: 'running', run_no: 1 });
+    const stopped = await cancel(patient);
+    expect([stopped.status, stopped.body['state']]).toEqual([202, 'cancelled']);
+    await installation.addRuntime();
+    expect((await types(patient)).slice(-3)).toEqual(['task.resumed', 'task.cancel_requested', 'task.cancelled']);
+  });
 });
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

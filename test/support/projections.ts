@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert';
 import {
   applyPatch,
+  type ConfirmationProjection,
   type EventBody,
   foldEvents,
   type Projection,
@@ -10,6 +11,12 @@ import {
   transition,
 } from '#lib/domain';
 import { Database, PgEventLog, PgTaskStore } from '#lib/persistence';
+
+interface Stores {
+  readonly log: PgEventLog;
+  readonly store: PgTaskStore;
+  readonly database: Database;
+}
 
 interface StoredTask {
   task_key: TaskKey;
@@ -27,14 +34,14 @@ export async function assertProjections(databaseUrl: string): Promise<number> {
     const log = new PgEventLog(database, database);
     const store = new PgTaskStore(database);
     const tasks = await database.query<StoredTask>(ALL, []);
-    for (const task of tasks) await assertTask(task, log, store);
+    for (const task of tasks) await assertTask(task, { log, store, database });
     return tasks.length;
   } finally {
     await database.close();
   }
 }
 
-async function assertTask(task: StoredTask, log: PgEventLog, store: PgTaskStore): Promise<void> {
+async function assertTask(task: StoredTask, { log, store, database }: Stores): Promise<void> {
   const expected = await rebuild(task.task_key, log);
   const {
     runOpen,
@@ -59,8 +66,50 @@ async function assertTask(task: StoredTask, log: PgEventLog, store: PgTaskStore)
     ({ taskKey: _key, tenant: _tenant, createdAtMs: _at, ...artifact }) => [artifact.artifact_id, artifact] as const,
   );
   assert.deepEqual(new Map(artifacts), expected.artifacts, `artifacts of ${what}`);
-  const pending = [...expected.confirmations.values()].filter((item) => item.state === 'pending');
-  assert.deepEqual(new Set(pendingConfirmations), new Set(pending), `confirmations of ${what}`);
+  const asked = [...expected.confirmations.values()];
+  const pending = asked.filter((item) => item.state === 'pending');
+  assert.deepEqual(pendingConfirmations, pending, `pending confirmations of ${what}`);
+  const rows = await database.query<ConfirmationRow>(CONFIRMATIONS, [task.task_key]);
+  assert.deepEqual(new Set(rows.map(decodeConfirmation)), new Set(asked), `confirmations of ${what}`);
+}
+
+const CONFIRMATIONS = {
+  name: '',
+  text: `select tool_call_id, kind, tool_name, arguments, prompt, digest, expires_at, wait_id, state, decision, decided_by,
+    decided_at from confirmations where task_key = $1`,
+};
+
+interface ConfirmationRow extends Pick<
+  ConfirmationProjection,
+  'tool_call_id' | 'kind' | 'prompt' | 'tool_name' | 'digest' | 'state'
+> {
+  readonly arguments: string | null;
+  readonly expires_at: Date;
+  readonly wait_id: string;
+  readonly decision: string | null;
+  readonly decided_by: string | null;
+  readonly decided_at: Date | null;
+}
+
+function decodeConfirmation(row: ConfirmationRow): ConfirmationProjection {
+  const { tool_call_id, kind, tool_name, prompt, digest, state } = row;
+  const optional = {
+    tool_name,
+    prompt,
+    arguments: row.arguments === null ? null : (JSON.parse(row.arguments) as unknown),
+  };
+  return {
+    tool_call_id,
+    kind,
+    ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== null)),
+    digest,
+    expires_at: row.expires_at.toISOString(),
+    waitId: row.wait_id,
+    state,
+    decidedBy: row.decided_by,
+    decision: row.decision === null ? null : (JSON.parse(row.decision) as ConfirmationProjection['decision']),
+    decidedAtMs: row.decided_at?.getTime() ?? null,
+  };
 }
 
 async function rebuild(taskKey: TaskKey, log: PgEventLog): Promise<Projection> {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type AnswerRequest, type Claim, type Submission, type TaskId, type TaskKey, SCOPES } from '#lib/domain';
+import { type AnswerRequest, type Claim, type Submission, type TaskKey, SCOPES } from '#lib/domain';
 import { EventWriter, type OpenConfirmation } from '#lib/execution';
 import { Database, PgEventLog, PgRunStore, PgTaskStore } from '#lib/persistence';
 import { newEventId } from '#lib/platform';
@@ -409,7 +409,7 @@ describe('the answer a run is given', () => {
   it('is the newest one', async () => {
     const task = await answered();
     await pauseRun(here, task, { runNo: 2, confirmations: [{ tool_call_id: 'q', kind: 'question' }], data: { at: 2 } });
-    const waitId = (await here.store.snapshot({ tenant: 'acme' }, task.taskId as TaskId))!.waitId!;
+    const waitId = (await here.store.snapshot({ tenant: 'acme' }, task.taskId))!.waitId!;
     await resume(task, { input: 'blue' }, { waitId });
     const next = await claim(task, 3);
     expect([next.checkpoint, JSON.parse(next.answer!)]).toEqual([
