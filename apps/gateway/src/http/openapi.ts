@@ -63,7 +63,9 @@ function buildDocument(app: INestApplication): OpenAPIObject {
   const config = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle('Switchyard')
-    .setDescription('One contract in front of agent runtimes: submit a task, watch it, cancel it, fetch what it made.')
+    .setDescription(
+      'One contract in front of agent runtimes: submit a task, watch it, answer it, cancel it, fetch what it made.',
+    )
     .setVersion('1.0')
     .addBearerAuth({ type: 'http', scheme: 'bearer' }, 'bearer')
     .addApiKey({ type: 'apiKey', in: 'header', name: 'X-API-Key' }, 'apiKey')
