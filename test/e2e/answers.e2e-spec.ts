@@ -208,22 +208,23 @@ describeEachBackingSet(({ redisUrl }) => {
   });
 
   it('gives the answer again to the run that follows a killed one, unless that had stored a checkpoint', async () => {
-    const script = (beforeCrash: readonly unknown[]): readonly unknown[] => [
+    const script = (progress: readonly unknown[]): readonly unknown[] => [
       QUESTION,
-      ...beforeCrash,
-      { run: 2, crash: true },
+      ...progress,
+      { run: 2, wait_ms: 600_000 },
       { tell: ['answer', 'runNo'] },
     ];
     const [[again], [stored]] = await Promise.all([waiting(script([])), waiting(script([{ checkpoint: 1 }]))]);
-    // One after the other: a crash takes its whole runtime along.
+    for (const id of [again, stored]) expect((await resume(id, { input: 'blue' })).status).toBe(202);
+    const underWay = `select from task_heads h join tasks t using (task_key) join checkpoints c using (task_key)
+      where h.run_no = 2 and h.run_open and (t.task_id = $1 or t.task_id = $2 and c.run_no = 2)`;
+    await until(async () => (await sql.query(underWay, [again, stored])).rows.length === 2);
+    await Promise.all(installation.runtimes.splice(0).map((member) => member.end('SIGKILL')));
+    await Promise.all([installation.addRuntime(), installation.addRuntime()]);
     for (const [id, told] of [
       [again, { answer: { decisions: [], input: 'blue', results: [] }, runNo: 3 }],
       [stored, { runNo: 3 }],
     ] as const) {
-      expect((await resume(id, { input: 'blue' })).status).toBe(202);
-      await Promise.race(installation.runtimes.map(({ exited }) => exited));
-      installation.runtimes.splice(0, Infinity, ...installation.runtimes.filter(({ pid }) => isAlive(pid)));
-      await installation.addRuntime();
       const { state, result } = await ended(id);
       expect([state, (result as { data: unknown }).data]).toEqual(['succeeded', told]);
       expect((await types(id)).filter((type) => type.startsWith('task.'))).toEqual([
@@ -368,11 +369,3 @@ describeEachBackingSet(({ redisUrl }) => {
     expect((await types(patient)).slice(-3)).toEqual(['task.resumed', 'task.cancel_requested', 'task.cancelled']);
   });
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
