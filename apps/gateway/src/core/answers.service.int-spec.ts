@@ -3,13 +3,12 @@ import { type AnswerRequest, type Claim, type Submission, type TaskKey, SCOPES }
 import { EventWriter, type OpenConfirmation } from '#lib/execution';
 import { Database, PgEventLog, PgRunStore, PgTaskStore } from '#lib/persistence';
 import { newEventId } from '#lib/platform';
-import { DeadlinesSweep } from '../../../../libs/execution/src/sweeps/deadlines.sweep.js';
-import { ExpiriesSweep } from '../../../../libs/execution/src/sweeps/expiries.sweep.js';
 import { createDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { MemoryEventBus } from '../../../../test/support/memory-event-bus.js';
 import { MemoryRunQueue } from '../../../../test/support/memory-run-queue.js';
 import { SilentLogger } from '../../../../test/support/silent-logger.js';
 import { createBackend, createSubmission } from '../../../../test/support/submissions.js';
+import { sweepDeadlines, sweepExpiries } from '../../../../test/support/sweeps.js';
 import { type Pause, pauseRun, waitingTask } from '../../../../test/support/waiting-task.js';
 import { AnswersService } from './answers.service.js';
 import type { Caller } from './caller.js';
@@ -202,11 +201,11 @@ describe('an answer', () => {
     ['a cancel', (task: Submission) => there.cancellations.cancel(ALICE, task.taskId, { requestId: 'r' }), {}],
     [
       'the end of its time',
-      () => new ExpiriesSweep(there).runOnce(),
+      () => sweepExpiries(there),
       // A moment away, so that in some rounds it is over before the answer comes and in others not.
       { seconds: 0.02 },
     ],
-    ['the deadline', () => new DeadlinesSweep({ ...there, bus }).runOnce(), { deadlineMs: 20 }],
+    ['the deadline', () => sweepDeadlines({ ...there, bus }), { deadlineMs: 20 }],
   ] as const)(
     'races %s: one wins, and nothing goes on twice',
     async (_, end, { seconds = 60, deadlineMs = 60_000 }: { seconds?: number; deadlineMs?: number }) => {
@@ -246,7 +245,7 @@ describe('an answer', () => {
       faults: [],
       extensions: { decision: null },
     });
-    await new ExpiriesSweep(there).runOnce();
+    await sweepExpiries(there);
     expect((await types(task.taskKey)).at(-1)).toBe('task.failed');
     expect(await here.store.snapshot({ tenant: 'acme' }, task.taskId)).toMatchObject({
       state: 'failed',
