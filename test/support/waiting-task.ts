@@ -40,7 +40,7 @@ export async function pauseRun(
   const claim = { ...claimed.claim, policy: { ...claimed.claim.policy, confirmationSeconds: seconds } };
   const listener = { stored: () => undefined, failed: () => undefined };
   const recorder = new RunRecorder(claim, { writer, blobs: new MemoryBlobStore() }, listener);
-  recorder.checkpoint(data);
+  await recorder.checkpoint(data);
   const outcome = await recorder.pause(confirmations, nowMs);
   if (outcome.kind !== 'stored') throw new Error(`the pause was ${outcome.kind}`);
 }
