@@ -38,7 +38,7 @@ export async function pauseRun(
   });
   if (!claimed) throw new Error(`run ${runNo} of ${taskKey} is not to be had`);
   const claim = { ...claimed.claim, policy: { ...claimed.claim.policy, confirmationSeconds: seconds } };
-  const listener = { stored: () => undefined, failed: () => undefined };
+  const listener = { stored: () => undefined, failed: () => undefined, ending: () => Promise.resolve() };
   const recorder = new RunRecorder(claim, { writer, blobs: new MemoryBlobStore() }, listener);
   await recorder.checkpoint(data);
   const outcome = await recorder.pause(confirmations, nowMs);
