@@ -61,9 +61,9 @@ export class S3BlobStore extends BlobStore {
     try {
       await this.upload(aside, counted);
       const blob = counted.reference();
+      await this.assertSize(aside, blob.size);
       const copy = { Bucket: this.bucket, Key: keyOf(tenant, blob.sha256), CopySource: `${this.bucket}/${aside}` };
       await this.client.send(new CopyObjectCommand(copy));
-      await this.assertSize(copy.Key, blob.size);
       return blob;
     } catch (error) {
       throw counted.failure ?? asUnavailable(error);
@@ -113,11 +113,10 @@ export class S3BlobStore extends BlobStore {
     await new Upload({ client: this.client, params, queueSize: PARTS_AT_ONCE }).done();
   }
 
+  /** Before the copy, which is whole or none: what is in place may be there for others already. */
   private async assertSize(key: string, size: number): Promise<void> {
     const { ContentLength } = await this.client.send(new HeadObjectCommand({ Bucket: this.bucket, Key: key }));
-    if (ContentLength === size) return;
-    await this.client.send(new DeleteObjectCommand({ Bucket: this.bucket, Key: key }));
-    throw new Error(`the bucket holds ${ContentLength} bytes of a blob of ${size}`);
+    if (ContentLength !== size) throw new Error(`the bucket holds ${ContentLength} bytes of a blob of ${size}`);
   }
 
   private async find(tenant: string, sha256: string): Promise<{ readonly storedAtMs: number } | undefined> {
