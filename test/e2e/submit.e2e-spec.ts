@@ -29,7 +29,11 @@ describeEachBackingSet(({ redisUrl }) => {
       ann: { principal: 'ann', scopes: own },
       bob: { principal: 'bob', scopes: own },
     }));
-    const env = { AGENTS_FILE: path.join(import.meta.dirname, 'submit.agents.yaml'), SYNC_WAIT_SECONDS: '5' };
+    const env = {
+      AGENTS_FILE: path.join(import.meta.dirname, 'submit.agents.yaml'),
+      SYNC_WAIT_SECONDS: '5',
+      CONTEXT_ATTRIBUTES: 'ticket, agentId,absent',
+    };
     installation = await Installation.start({ databaseUrl: database.url, redisUrl, gateways: 2, runtimes: 1, env });
     urls = installation.gateways.map((gateway) => gateway.url);
     [url] = urls as [string];
@@ -50,14 +54,14 @@ describeEachBackingSet(({ redisUrl }) => {
     return body['events'] as { event_type: string; payload: Json }[];
   };
   /** What the run of such a task was told under these names. */
-  const told = async (names: readonly string[], body: Json): Promise<Json> => {
+  const toldOf = async (names: readonly string[], body: Json): Promise<Json> => {
     const { status, body: answer } = await submit({ input: { script: [{ tell: names }] }, ...body });
     expect(status).toBe(202);
     const { result } = await ended(answer['task_id']);
     return (result as { data: Json }).data;
   };
   const toolsTold = async (body: Json): Promise<string[]> => {
-    const { tools } = await told(['tools'], body);
+    const { tools } = await toldOf(['tools'], body);
     return (tools as { list: { name: string }[] }).list.map(({ name }) => name);
   };
 
@@ -183,10 +187,10 @@ describeEachBackingSet(({ redisUrl }) => {
     });
 
     it('include those the caller runs itself, in the run only that asked for them', async () => {
-      const { clientTools, tools } = await told(['tools', 'clientTools'], { tools: [LOOK] });
+      const { clientTools, tools } = await toldOf(['tools', 'clientTools'], { tools: [LOOK] });
       expect(clientTools).toEqual([{ ...LOOK, idempotent: false }]);
       expect((tools as { list: unknown[] }).list).toHaveLength(ALL_TOOLS.length);
-      expect(await told(['clientTools'], {})).toEqual({ clientTools: [] });
+      expect(await toldOf(['clientTools'], {})).toEqual({ clientTools: [] });
     });
 
     it('are refused as a whole where a name is taken or the runner cannot hand calls over', async () => {
@@ -271,6 +275,59 @@ describeEachBackingSet(({ redisUrl }) => {
         const answer = await submit(body);
         const [first] = answer.body['errors'] as { path: string }[];
         expect([answer.status, answer.body['code'], first?.path]).toEqual([status, code, at]);
+      }
+    });
+  });
+
+  describe('the context of a task', () => {
+    const context = {
+      user_id: 'u-1',
+      parent_session_id: 'p-1',
+      stream: true,
+      attributes: { ticket: 'T-7', agentId: 'forged', hidden: [1] },
+      theirs: { deep: { constructor: 1 } },
+    };
+    const told = {
+      context,
+      userId: 'u-1',
+      parentSessionId: 'p-1',
+      attributes: { 'agentprotocol.context.attributes': context.attributes, ticket: 'T-7' },
+    };
+    const names = Object.keys(told);
+
+    it('reaches the run unchanged, with the attributes an operator lets through by their own names', async () => {
+      expect(await toldOf(names, { context })).toEqual(told);
+      expect(await toldOf(['context', 'attributes'], {})).toEqual({ context: {}, attributes: {} });
+    });
+
+    it('reaches every later run unchanged, after an error and after an answer', async () => {
+      const pause = [{ tool_call_id: 'q', kind: 'question', prompt: 'Which?' }];
+      const script = [{ run: 1, throw: { kind: 'unavailable' } }, { run: 2, pause }, { tell: names }];
+      const { body } = await submit({ task_id: 'kept', context, input: { script } });
+      await until(async () => (await call(`${url}/v1/tasks/kept`, { key })).body['state'] === 'waiting_for_input');
+      const answered = await call(`${url}/v1/tasks/kept/resume`, { key, body: { input: 'this one' } });
+      expect([body['task_id'], answered.status]).toEqual(['kept', 202]);
+      const { result, run_no } = await ended('kept');
+      expect([run_no, (result as { data: Json }).data]).toEqual([3, told]);
+    });
+  });
+
+  describe('the deadline of a task', () => {
+    it('ends it also while it waits for somebody', async () => {
+      const pause = [{ tool_call_id: 'q', kind: 'question', prompt: 'Which?' }];
+      await submit({ task_id: 'due', deadline_seconds: 2, input: { script: [{ pause }] } });
+      const now = async (): Promise<Json> => (await call(`${url}/v1/tasks/due`, { key })).body;
+      await until(async () => (await now())['state'] === 'failed', { timeoutMs: 20_000 });
+      expect(await now()).toMatchObject({ error: { code: 'deadline_exceeded' }, pending_confirms: [], wait_id: null });
+    });
+
+    it('is that of its agent when it names none, and refused out of bounds', async () => {
+      const { body } = await submit({ mode: 'sync', input: 'x' });
+      const life = Date.parse(String(body['deadline_at'])) - Date.parse(String(body['created_at']));
+      expect(Math.round(life / 60_000)).toBe(604_800 / 60);
+      for (const deadline_seconds of [0, 2_592_001, 1.5, '60']) {
+        const { status, body: refused } = await submit({ deadline_seconds, input: 'x' });
+        expect([status, (refused['errors'] as Json[])[0]?.['path']]).toEqual([400, '/deadline_seconds']);
       }
     });
   });

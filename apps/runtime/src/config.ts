@@ -59,6 +59,12 @@ export const SETTINGS = {
   MODEL_BASE_URL: { meaning: 'An OpenAI-compatible endpoint; absent: the local model.', ...urlOf('http', 'https') },
   MODEL_API_KEY: { meaning: 'The key of that endpoint.', ...anyText },
   MODEL_NAME: { meaning: 'The model asked for there.', ...anyText },
+  CONTEXT_ATTRIBUTES: {
+    meaning:
+      'Attributes of callers that runs are told by their own names too; those that frameworks keep are left out.',
+    expects: 'names separated by commas',
+    parse: (text: string) => text.split(',').flatMap((name) => name.trim() || []),
+  },
   SITE_BUILDER_EXECUTE: {
     default: 'false',
     meaning: 'Whether code that a model has written may be run.',
@@ -85,6 +91,8 @@ export interface RuntimeConfig {
   readonly workspaceMaxBytes: number;
   readonly storage: StorageOptions;
   readonly model: ModelEndpoint | undefined;
+  /** Names of attributes that runs are told beside the map of all. */
+  readonly contextAttributes: readonly string[];
   readonly executeModelCode: boolean;
   readonly logLevel: string;
   readonly extraAdapters: string | undefined;
@@ -117,6 +125,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): RuntimeConfig 
     workspaceMaxBytes: settings.WORKSPACE_MAX_BYTES,
     storage: storageOf(settings, dataDir),
     model: modelOf(settings),
+    contextAttributes: settings.CONTEXT_ATTRIBUTES ?? [],
     executeModelCode: settings.SITE_BUILDER_EXECUTE === 'true',
     logLevel: settings.LOG_LEVEL,
     extraAdapters: settings.EXTRA_ADAPTERS,

@@ -9,6 +9,7 @@ import { pathToFileURL } from 'node:url';
 import type { RuntimeConfig } from './config.js';
 import { AdapterHost } from './execution/adapter.host.js';
 import { builtinTools } from './execution/builtin.tools.js';
+import { isReservedName, promoteAttributes } from './execution/context-customisers.js';
 import { JobIntake } from './execution/job.intake.js';
 import { LiveRuns } from './execution/live-runs.js';
 import { StallWatch } from './execution/stall.watch.js';
@@ -85,8 +86,12 @@ function writing(watch: Watch): Provider[] {
   ];
 }
 
-function running({ runtimeId, leaseMs, workDir, workspaceMaxBytes }: RuntimeConfig, watch: Watch): Provider[] {
+function running(config: RuntimeConfig, watch: Watch): Provider[] {
+  const { runtimeId, leaseMs, workDir, workspaceMaxBytes, contextAttributes } = config;
   const { logger } = watch;
+  const reserved = contextAttributes.filter(isReservedName);
+  if (reserved.length > 0)
+    logger.warn('CONTEXT_ATTRIBUTES has names that frameworks keep for themselves', { reserved });
   return [
     {
       provide: LiveRuns,
@@ -104,7 +109,9 @@ function running({ runtimeId, leaseMs, workDir, workspaceMaxBytes }: RuntimeConf
         live: LiveRuns,
       ) => {
         const workspaces = new Workspaces({ root: workDir, maxBytes: workspaceMaxBytes }, blobs);
-        return new TaskExecutor({ adapters, writer, blobs, live, stalls, workspaces, tools: builtinTools, logger });
+        const customisers = [promoteAttributes(contextAttributes)];
+        const ports = { adapters, writer, blobs, live, stalls, workspaces, tools: builtinTools, customisers, logger };
+        return new TaskExecutor(ports);
       },
       inject: [Infrastructure, AdapterHost, EventWriter, StallWatch, LiveRuns],
     },

@@ -1,20 +1,19 @@
 import type { RunContext, RunnerAnswer, ToolClient, ToolDescription } from '#lib/adapters/contract';
 import type { Claim, ClientTool } from '#lib/domain';
+import { type ContextCustomiser, contextValues } from './context-customisers.js';
 import type { RunInput } from './run-input.js';
 import type { Workspace } from './workspaces.js';
-
-/** The one key under which a caller's attributes travel. */
-const ATTRIBUTES = 'agentprotocol.context.attributes';
 
 /** What a run works with beside its claim. */
 export interface RunMeans {
   readonly input: RunInput;
   readonly workspace: Workspace;
   readonly tools: ToolClient;
+  readonly customisers: readonly ContextCustomiser[];
 }
 
 /** What an adapter is told of a run. The context is parsed here, once, from the text as it was sent. */
-export function createRunContext(claim: Claim, { input, workspace, tools }: RunMeans): RunContext {
+export function createRunContext(claim: Claim, { input, workspace, tools, customisers }: RunMeans): RunContext {
   const context = JSON.parse(claim.context) as Readonly<Record<string, unknown>>;
   const { parent_session_id } = context;
   return {
@@ -31,7 +30,7 @@ export function createRunContext(claim: Claim, { input, workspace, tools }: RunM
     ...(input.readable === input.value ? {} : { readableInput: input.readable }),
     files: input.files,
     context,
-    attributes: { [ATTRIBUTES]: context.attributes ?? {} },
+    attributes: contextValues(claim, context.attributes, customisers),
     options: claim.options,
     detail: claim.detail,
     checkpoint: claim.checkpoint === null ? undefined : (JSON.parse(claim.checkpoint) as unknown),

@@ -14,6 +14,7 @@ import { ScriptedAdapter, scriptedDescriptor, type ScriptStep } from '../../../.
 import { SilentLogger } from '../../../../test/support/silent-logger.js';
 import { until } from '../../../../test/support/until.js';
 import { AdapterHost } from './adapter.host.js';
+import type { ContextCustomiser } from './context-customisers.js';
 import { LiveRuns } from './live-runs.js';
 import { StallWatch } from './stall.watch.js';
 import { type Ended, TaskExecutor } from './task.executor.js';
@@ -28,6 +29,7 @@ afterEach(() => {
 interface Options {
   readonly adapter?: RunnerAdapter;
   readonly tools?: ToolClient;
+  readonly customisers?: readonly ContextCustomiser[];
   readonly leaseMs?: number;
 }
 
@@ -36,7 +38,8 @@ const NO_TOOLS: ToolClient = {
   call: (name) => Promise.reject(new ToolError('denied', `There is no tool ${name}.`)),
 };
 
-async function createStage({ adapter = new ScriptedAdapter(), tools = NO_TOOLS, leaseMs = 30_000 }: Options = {}) {
+async function createStage(options: Options = {}) {
+  const { adapter = new ScriptedAdapter(), tools = NO_TOOLS, customisers = [], leaseMs = 30_000 } = options;
   const log = new MemoryEventLog();
   const bus = new MemoryEventBus();
   const blobs = new MemoryBlobStore();
@@ -57,6 +60,7 @@ async function createStage({ adapter = new ScriptedAdapter(), tools = NO_TOOLS, 
     stalls,
     workspaces: new Workspaces({ root: WORK, maxBytes: 100_000 }, blobs),
     tools: () => tools,
+    customisers,
     logger,
   });
   const begin = (script: readonly ScriptStep[], change: Partial<Claim> = {}) => {
@@ -77,6 +81,19 @@ const step = (step_id: string): ScriptStep => ({
 const done = (step_id: string): ScriptStep => ({ event: { type: 'step.completed', payload: { step_id } } });
 
 describe('a run', () => {
+  it('is not begun when what it is to be told cannot be made: the task fails', async () => {
+    const customisers = [
+      (): never => {
+        throw new Error('the directory of tenants is closed');
+      },
+    ];
+    const { begin, logger } = await createStage({ customisers });
+    const { ended, payloads } = begin([step('a'), { result: 'done' }]);
+    await ended;
+    expect(payloads()).toEqual([['task.failed', { error: { code: 'internal', message: expect.any(String) } }]]);
+    expect(logger.lines.map(({ level }) => level)).toContain('error');
+  });
+
   it('that does nothing but answer is one append', async () => {
     const { begin, log, leases } = await createStage();
     const { ended, types } = begin([{ result: 'done' }]);

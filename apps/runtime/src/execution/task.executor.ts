@@ -3,6 +3,7 @@ import type { Appended, BlobReference, BlobStore, Dispatch, ErrorBody, Logger } 
 import { type EventWriter, mayRunAgain, ProtocolError, RunRecorder, type WriteOutcome } from '#lib/execution';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AdapterHost } from './adapter.host.js';
+import type { ContextCustomiser } from './context-customisers.js';
 import type { LiveRun } from './live-run.js';
 import type { LiveRuns } from './live-runs.js';
 import { createRunContext } from './run-context.js';
@@ -25,6 +26,7 @@ export interface ExecutorPorts {
   readonly stalls: StallWatch;
   readonly workspaces: Workspaces;
   readonly tools: ToolSource;
+  readonly customisers: readonly ContextCustomiser[];
   readonly logger: Logger;
 }
 
@@ -80,7 +82,8 @@ export class TaskExecutor {
       const input = read instanceof Promise ? await read : read;
       const client = this.ports.tools(claim, { signal: run.signal, input: input.readable });
       const tools = guardTools(client, { run, recorder, live: this.ports.live });
-      stream = adapter.start(createRunContext(claim, { input, workspace, tools }), run.signal)[Symbol.asyncIterator]();
+      const context = createRunContext(claim, { input, workspace, tools, customisers: this.ports.customisers });
+      stream = adapter.start(context, run.signal)[Symbol.asyncIterator]();
       const outcome = await Promise.race([this.pump(stream, stage), run.abandoned]);
       return outcome ? { outcome } : {};
     } catch (error) {

@@ -110,7 +110,10 @@ export interface RunContext {
   /** The parts of the input that hold bytes, in their order. */
   readonly files: readonly InputFile[];
   readonly context: Readonly<Record<string, unknown>>;
-  /** `context.attributes`, as one map under `agentprotocol.context.attributes`; never shown to a model. */
+  /**
+   * `context.attributes`, as one map under `agentprotocol.context.attributes`, absent when there are none; beside it what
+   * the operator lets through by name or adds. Never shown to a model.
+   */
   readonly attributes: Readonly<Record<string, unknown>>;
   readonly options: Readonly<Record<string, unknown>>;
   readonly detail: Detail;
