@@ -30,7 +30,7 @@ import { isSecretOf, type LinkKey, LinkSigner, parseApiKey } from '#lib/security
 import { openStorage } from '#lib/storage';
 import { randomBytes } from 'node:crypto';
 import type { GatewayConfig } from './config.js';
-import type { RunnerKind } from './core/agents-file.js';
+import type { RunnerKind } from './core/agent.declaration.js';
 import type { CorePorts } from './core/core.module.js';
 import type { RunnerTraits } from './core/runner-traits.js';
 

@@ -11,9 +11,9 @@ import {
   type StoredAgent,
 } from '#lib/domain';
 import { createHash } from 'node:crypto';
+import { declarationFaults, decodeAgent, type RunnerKind } from './agent.declaration.js';
 import { type AgentDirectory, recordOf } from './agent.directory.js';
 import { AGENT_FIELDS, type AgentSource } from './agent.schema.js';
-import { declarationFaults, decodeAgent, type RunnerKind } from './agents-file.js';
 import { auditOf, type Caller } from './caller.js';
 
 /** What a caller expects of the agent it changes; nothing: any state is fine. */

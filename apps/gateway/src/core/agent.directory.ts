@@ -10,8 +10,8 @@ import {
   type StoredAgent,
   type Unsubscribe,
 } from '#lib/domain';
+import { decodeAgent } from './agent.declaration.js';
 import type { AgentSource } from './agent.schema.js';
-import { decodeAgent } from './agents-file.js';
 import type { RunnerTraits } from './runner-traits.js';
 
 /** Channel on which processes say that agents have changed. */

@@ -1,29 +1,8 @@
-import {
-  type AgentDeclaration,
-  type AgentPolicy,
-  type BackendChoice,
-  clashesOf,
-  type ConfirmationSeconds,
-  DEFAULT_POLICY,
-  pointerTo,
-  type Route,
-  unknownTools,
-} from '#lib/domain';
+import { clashesOf } from '#lib/domain';
 import { parse } from 'yaml';
-import {
-  AGENT_DECLARATION,
-  AGENTS_FILE,
-  type AgentSource,
-  type PolicySource,
-  type RouteSource,
-} from './agent.schema.js';
-import { compileSchema, type SchemaCheck, type SchemaFault } from './json-schema.js';
-
-/** What is known of a runner kind: enough to refuse a backend that could never run. */
-export interface RunnerKind {
-  readonly kind: string;
-  readonly optionsSchema: Readonly<Record<string, unknown>>;
-}
+import { declarationFaults, decodeAgent, type RunnerKind } from './agent.declaration.js';
+import { AGENTS_FILE, type AgentSource } from './agent.schema.js';
+import { compileSchema, type SchemaFault } from './json-schema.js';
 
 /** The file cannot be used; the message names every fault by its path. */
 export class AgentsFileError extends Error {
@@ -31,7 +10,6 @@ export class AgentsFileError extends Error {
 }
 
 const checkFile = compileSchema(AGENTS_FILE);
-const checkDeclaration = compileSchema(AGENT_DECLARATION);
 
 /** What the file declares, as it spells it. @throws AgentsFileError with every fault. */
 export function parseAgentsFile(text: string, runners: readonly RunnerKind[]): readonly AgentSource[] {
@@ -39,10 +17,9 @@ export function parseAgentsFile(text: string, runners: readonly RunnerKind[]): r
   const faults = checkFile(value).map(({ path, message }) => `${path || 'the file'} ${message}`);
   if (faults.length > 0) throw unusable(faults);
   const { agents } = value as { readonly agents: readonly AgentSource[] };
-  const declared = agents.map(decodeAgent);
   const later = [
-    ...declared.flatMap((agent, index) => deepFaults(agent, runners).map((fault) => describe(fault, index))),
-    ...clashesOf(declared).map(({ message }) => message),
+    ...agents.flatMap((agent, index) => declarationFaults(agent, runners).map((fault) => describe(fault, index))),
+    ...clashesOf(agents.map(decodeAgent)).map(({ message }) => message),
   ];
   if (later.length > 0) throw unusable(later);
   return agents;
@@ -50,12 +27,6 @@ export function parseAgentsFile(text: string, runners: readonly RunnerKind[]): r
 
 function describe({ path, message }: SchemaFault, index: number): string {
   return `/agents/${index}${path} ${message}`;
-}
-
-/** What is wrong with one declaration by itself; none: it is an `AgentSource`. Paths are JSON Pointers into it. */
-export function declarationFaults(value: unknown, runners: readonly RunnerKind[]): readonly SchemaFault[] {
-  const faults = checkDeclaration(value);
-  return faults.length > 0 ? faults : deepFaults(decodeAgent(value as AgentSource), runners);
 }
 
 function unusable(faults: readonly string[]): AgentsFileError {
@@ -69,117 +40,4 @@ function parseYaml(text: string): unknown {
     const [line] = (error as Error).message.split('\n');
     throw unusable([line ?? 'it is not YAML']);
   }
-}
-
-/** Faults the schema cannot see: runner kinds, their options, schemas that are none. */
-function deepFaults(agent: AgentDeclaration, runners: readonly RunnerKind[]): readonly SchemaFault[] {
-  const faults: SchemaFault[] = [];
-  if (agent.inputSchema && !compiled(agent.inputSchema)) {
-    faults.push({ path: '/input_schema', message: 'is no JSON Schema' });
-  }
-  for (const name of unknownTools(agent.policy.tools ?? {}, agent.tools)) {
-    faults.push({ path: `/policy/tools${pointerTo(name)}`, message: "is none of the agent's tools" });
-  }
-  agent.routes.forEach(({ backends }, route) =>
-    backends.forEach((backend, place) =>
-      faults.push(...backendFaults(backend, `/routes/${route}/backends/${place}`, runners)),
-    ),
-  );
-  return faults;
-}
-
-function backendFaults(backend: BackendChoice, path: string, runners: readonly RunnerKind[]): readonly SchemaFault[] {
-  const runner = runners.find(({ kind }) => kind === backend.runner);
-  if (!runner) {
-    return [{ path: `${path}/runner`, message: `must be one of ${runners.map(({ kind }) => kind).join(', ')}` }];
-  }
-  const faults = compiled(runner.optionsSchema)?.(backend.options) ?? [];
-  return faults.map((fault) => ({ path: `${path}/options${fault.path}`, message: fault.message }));
-}
-
-function compiled(schema: Readonly<Record<string, unknown>>): SchemaCheck | undefined {
-  try {
-    return compileSchema(schema);
-  } catch {
-    return undefined;
-  }
-}
-
-/** A declaration in our words, complete with defaults. */
-export function decodeAgent(source: AgentSource): AgentDeclaration {
-  return {
-    id: source.id,
-    name: source.name ?? source.id,
-    description: source.description,
-    enabled: source.enabled ?? true,
-    default: source.default ?? false,
-    ...(source.tenants ? { tenants: source.tenants } : {}),
-    types: source.types ?? [],
-    ...decodeInput(source),
-    tools: source.tools ?? [],
-    ...(source.detail ? { detail: source.detail } : {}),
-    ...(source.session_strategy ? { sessionStrategy: source.session_strategy } : {}),
-    policy: decodePolicy(source.policy ?? {}),
-    routes: source.routes.map(decodeRoute),
-  };
-}
-
-function decodeInput(source: AgentSource): Pick<AgentDeclaration, 'inputModes' | 'mediaTypes' | 'inputSchema'> {
-  return {
-    inputModes: source.input_modes ?? ['text'],
-    ...(source.media_types ? { mediaTypes: source.media_types } : {}),
-    ...(source.input_schema ? { inputSchema: source.input_schema } : {}),
-  };
-}
-
-function decodeRoute({ when, tools, backends }: RouteSource): Route {
-  return {
-    ...(when ? { when: when } : {}),
-    ...(tools ? { tools } : {}),
-    backends: backends.map(({ runner, options = {}, weight = 1, pool }) => ({
-      runner,
-      options,
-      weight,
-      ...(pool === undefined ? {} : { pool }),
-    })),
-  };
-}
-
-function decodeRetries(source: NonNullable<PolicySource['retries']>): AgentPolicy['retries'] {
-  const usual = DEFAULT_POLICY.retries;
-  return {
-    attempts: source.attempts ?? usual.attempts,
-    firstDelaySeconds: source.first_delay_seconds ?? usual.firstDelaySeconds,
-    maxDelaySeconds: source.max_delay_seconds ?? usual.maxDelaySeconds,
-  };
-}
-
-function decodePolicy(source: PolicySource): AgentPolicy {
-  const { budgets = {} } = source;
-  const usual = DEFAULT_POLICY;
-  return {
-    onLost: source.on_lost ?? usual.onLost,
-    maxRuns: source.max_runs ?? usual.maxRuns,
-    retries: decodeRetries(source.retries ?? {}),
-    deadlineSeconds: source.deadline_seconds ?? usual.deadlineSeconds,
-    graceSeconds: source.grace_seconds ?? usual.graceSeconds,
-    stallSeconds: source.stall_seconds ?? usual.stallSeconds,
-    heartbeatSeconds: source.heartbeat_seconds ?? usual.heartbeatSeconds,
-    confirmationSeconds: decodeConfirmationSeconds(source.confirmation_seconds),
-    budgets: Object.fromEntries(
-      Object.entries({
-        modelCalls: budgets.model_calls,
-        toolCalls: budgets.tool_calls,
-        tokens: budgets.tokens,
-        wallSeconds: budgets.wall_seconds,
-      }).filter(([, bound]) => bound !== undefined),
-    ),
-    ...(source.tools ? { tools: source.tools } : {}),
-  };
-}
-
-function decodeConfirmationSeconds(source: PolicySource['confirmation_seconds'] = {}): ConfirmationSeconds {
-  const usual = DEFAULT_POLICY.confirmationSeconds;
-  if (typeof source !== 'number') return { ...usual, ...source };
-  return { tool_confirmation: source, question: source, client_tool: source, authorization: source };
 }

@@ -16,7 +16,7 @@ import { PromMetrics, Readiness } from '#lib/platform';
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { AgentDirectory } from './agent.directory.js';
 import { AgentEditsService } from './agent-edits.service.js';
-import type { RunnerKind } from './agents-file.js';
+import type { RunnerKind } from './agent.declaration.js';
 import { AgentsService } from './agents.service.js';
 import { AnswersService } from './answers.service.js';
 import { ApiKeyAuthenticator, type KeyFormat } from './api-key.authenticator.js';
