@@ -193,6 +193,25 @@ describeEachBackingSet(({ redisUrl }) => {
       expect(await toldOf(['clientTools'], {})).toEqual({ clientTools: [] });
     });
 
+    it('wait for the caller when the model calls one of its own, and go on with its result', async () => {
+      const tools = [{ ...LOOK, parameters: { type: 'object', properties: { at: { type: 'string' } } } }];
+      const input = 'Please look {"at":"the sea"} for me.';
+      const waiting = await submit({ task_id: 'own-tool', agent_id: 'reader', mode: 'sync', input, tools });
+      expect(waiting.body).toMatchObject({
+        state: 'waiting_for_input',
+        pending_confirms: [{ kind: 'client_tool', tool_name: 'look', arguments: { at: 'the sea' } }],
+      });
+      const [{ tool_call_id }] = waiting.body['pending_confirms'] as [Json];
+      const results = [{ tool_call_id, output: { weather: 'calm' } }];
+      const answered = await call(`${url}/v1/tasks/own-tool/resume`, { key, body: { results } });
+      const { state, result } = await ended('own-tool');
+      expect([answered.status, state, (result as { text: string }).text]).toEqual([
+        202,
+        'succeeded',
+        expect.stringContaining('calm'),
+      ]);
+    });
+
     it('are refused as a whole where a name is taken or the runner cannot hand calls over', async () => {
       const taken = await submit({ input: 'x', tools: [LOOK, { name: 'summarise' }] });
       expect([taken.status, taken.body['code'], taken.body['errors']]).toEqual([
