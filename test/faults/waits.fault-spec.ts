@@ -102,7 +102,14 @@ describe('an event loop blocked for a minute', () => {
       { event: { type: 'step.started', payload: { step_id: id, step_name: 'Work' } } },
       { event: { type: 'step.completed', payload: { step_id: id } } },
     ];
-    const taskId = await submit([...step('a'), { wait_ms: 500 }, { block_ms: 60_000 }, ...step('b'), { result: 'x' }]);
+    const taskId = await submit([
+      ...step('a'),
+      { wait_ms: 500 },
+      { block_ms: 60_000 },
+      ...step('b'),
+      { wait_ms: 1_000 },
+      { result: 'x' },
+    ]);
     await installation.addRuntime();
     await over(120_000);
     const { rows } = await sql.query<{ event_type: string }>(
