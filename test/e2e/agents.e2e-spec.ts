@@ -128,8 +128,9 @@ function expectedOf(route: Route, taskId: string): string {
 }
 
 describe('each bundled agent', () => {
+  const FILE = { type: 'file', media_type: 'text/plain', data: Buffer.from(TEXT).toString('base64') };
   const INPUTS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-    nlp_analysis: { text: TEXT, data: { text: TEXT } },
+    nlp_analysis: { text: TEXT, data: { text: TEXT }, file: [FILE] },
     web_demo: { text: 'a cat board with name', data: { request: 'a cat board with name' } },
   };
 
