@@ -14,7 +14,7 @@ import { PgTaskStore } from '../stores/pg-task-store.js';
 import { type LeaseOptions, ThreadLeaseKeeper } from './thread-lease-keeper.js';
 
 const threadFile = pathToFileURL(path.resolve('dist/libs/persistence/src/lease/lease.thread.js'));
-const LEASE_MS = 600;
+const LEASE_MS = 1_200;
 
 let test: TestDatabase;
 let database: Database;
