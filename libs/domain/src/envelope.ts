@@ -20,14 +20,30 @@ export interface StoredEvent {
 
 /** The one encoder of envelopes, for live and replay alike, so that both give the same bytes. */
 export function encodeEnvelope(taskId: TaskId, event: StoredEvent): string {
-  const at = new Date(event.atMs).toISOString();
+  return envelopeAt(taskId, event, new Date(event.atMs).toISOString());
+}
+
+function envelopeAt(taskId: TaskId, event: StoredEvent, at: string): string {
   return `{"version":"${ENVELOPE_VERSION}","event_id":"${event.eventId}","task_id":"${taskId}","seq":${event.seq},"event_type":"${event.type}","timestamp":"${at}","payload":${event.payload}}`;
 }
 
 /** One event as a server-sent event of the native surface: `id` is `seq`, `event` the type (HTML, section 9.2.6). */
 export function encodeFrame(taskId: TaskId, event: StoredEvent): Frame {
-  const text = `id: ${event.seq}\nevent: ${event.type}\ndata: ${encodeEnvelope(taskId, event)}\n\n`;
-  return { seq: event.seq, type: event.type, text };
+  return frameAt(taskId, event, new Date(event.atMs).toISOString());
+}
+
+/** Each event as `encodeFrame` gives it. Events that were stored together share their time, which is spelt once. */
+export function encodeFrames(taskId: TaskId, events: readonly StoredEvent[]): Frame[] {
+  let [atMs, at] = [NaN, ''];
+  return events.map((event) => {
+    if (event.atMs !== atMs) [atMs, at] = [event.atMs, new Date(event.atMs).toISOString()];
+    return frameAt(taskId, event, at);
+  });
+}
+
+function frameAt(taskId: TaskId, event: StoredEvent, at: string): Frame {
+  const { seq, type } = event;
+  return { seq, type, text: `id: ${seq}\nevent: ${type}\ndata: ${envelopeAt(taskId, event, at)}\n\n` };
 }
 
 const DATA = '\ndata: ';

@@ -27,6 +27,7 @@ export {
   PAYLOAD_MAX_BYTES,
   encodeEnvelope,
   encodeFrame,
+  encodeFrames,
   encodeHeartbeat,
   envelopeOf,
   isShownAt,

@@ -1,5 +1,5 @@
 import {
-  encodeFrame,
+  encodeFrames,
   type EventBus,
   type EventLog,
   isTerminalEvent,
@@ -142,8 +142,9 @@ function mayEndTurn({ append: { events, guard, session } }: Work): boolean {
 }
 
 function newsOf({ taskId, append }: Work, { baseSeq, atMs }: { baseSeq: number; atMs: number }): TaskNews {
-  const frames = append.events.map(({ eventId, body, json }, index) =>
-    encodeFrame(taskId, { seq: baseSeq + 1 + index, eventId, type: body.type, atMs, payload: json }),
-  );
+  const events = append.events.map(({ eventId, body, json }, index) => {
+    return { seq: baseSeq + 1 + index, eventId, type: body.type, atMs, payload: json };
+  });
+  const frames = encodeFrames(taskId, events);
   return { taskKey: append.taskKey, fromSeq: baseSeq + 1, toSeq: baseSeq + frames.length, frames };
 }

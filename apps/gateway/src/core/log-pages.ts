@@ -1,4 +1,4 @@
-import { encodeFrame, type EventLog, type Frame, type TaskId, type TaskKey } from '#lib/domain';
+import { encodeFrames, type EventLog, type Frame, type TaskId, type StoredEvent, type TaskKey } from '#lib/domain';
 
 /** Whose log is read; frames show the caller's id. */
 export interface LogOwner {
@@ -69,11 +69,7 @@ export class LogPages {
     else this.reading += 1;
     try {
       const events = await this.log.page(taskKey, afterSeq, LIMITS);
-      const bytes = events.reduce((sum, { payload }) => sum + Buffer.byteLength(payload) + EVENT_OVERHEAD, 0);
-      return {
-        frames: events.map((event) => encodeFrame(taskId, event)),
-        isLast: events.length < LIMITS.maxEvents && bytes < LIMITS.maxBytes,
-      };
+      return { frames: encodeFrames(taskId, events), isLast: !isCut(events) };
     } finally {
       const next = this.waiting.shift();
       if (next) next();
@@ -87,4 +83,11 @@ export class LogPages {
     const [oldest] = this.kept.keys();
     if (this.kept.size > MAX_PAGES && oldest !== undefined) this.kept.delete(oldest);
   }
+}
+
+/** True when a bound may have ended the page. */
+function isCut(events: readonly StoredEvent[]): boolean {
+  if (events.length >= LIMITS.maxEvents) return true;
+  const bytes = events.reduce((sum, { payload }) => sum + Buffer.byteLength(payload) + EVENT_OVERHEAD, 0);
+  return bytes >= LIMITS.maxBytes;
 }
