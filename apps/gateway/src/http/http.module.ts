@@ -21,7 +21,7 @@ export class HttpModule {
       providers: [
         RouteCheck,
         { provide: ApiDescription, useFactory: () => new ApiDescription() },
-        { provide: EventStreams, useFactory: () => new EventStreams() },
+        { provide: EventStreams, useFactory: (logger: Logger) => new EventStreams(logger), inject: [Logger] },
         { provide: APP_FILTER, useFactory: (logger: Logger) => new ErrorFilter(logger), inject: [Logger] },
         {
           provide: APP_GUARD,

@@ -55,9 +55,11 @@ let server: Server;
 let streams: EventStreams;
 let handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 let served: Promise<unknown>;
+let failures: unknown[];
 
 beforeEach(async () => {
-  streams = new EventStreams();
+  failures = [];
+  streams = new EventStreams({ error: (_message, fields) => failures.push(fields) });
   server = createServer((request, response) => {
     served = handle(request, response).catch((error: unknown) => error);
   });
@@ -127,8 +129,9 @@ describe('an event stream', () => {
     const client = await open();
     client.request.destroy();
     await until(() => feed.returns === 1);
-    await served;
-    expect(streams.size).toBe(0);
+    await until(() => streams.size === 0);
+    await expect(served).resolves.toBeUndefined();
+    expect(failures).toEqual([]);
   });
 
   it('returns its source when the client left while it was being opened', async () => {
@@ -146,8 +149,8 @@ describe('an event stream', () => {
     request.destroy();
     await until(() => isGone);
     ready?.();
-    await served;
-    expect([feed.returns, feed.pulls, streams.size]).toEqual([1, 0, 0]);
+    await until(() => streams.size === 0);
+    expect([feed.returns, feed.pulls]).toEqual([1, 0]);
   });
 
   it('returns its source when the client leaves while the stream waits behind another answer on its connection', async () => {
@@ -204,8 +207,8 @@ describe('an event stream', () => {
     feed.push(...Array.from({ length: 1000 }, () => `data: ${'x'.repeat(65_536)}\n\n`));
     await until(() => feed.pulls > 1);
     client.request.destroy();
-    await served;
-    expect([feed.returns, streams.size]).toEqual([1, 0]);
+    await until(() => streams.size === 0);
+    expect(feed.returns).toBe(1);
   });
 
   it('is cut, not ended, when its source fails', async () => {
@@ -218,7 +221,8 @@ describe('an event stream', () => {
     const client = await open();
     fail();
     await expect(client.ended).resolves.toBe('cut');
-    await expect(served).resolves.toMatchObject({ message: 'lost' });
+    expect(failures).toEqual([expect.objectContaining({ error: expect.objectContaining({ message: 'lost' }) })]);
+    expect(streams.size).toBe(0);
   });
 
   it('tells the client to come back when the process stops, also when it is still being opened', async () => {

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Logger } from '#lib/domain';
 import { onOver } from './exchange.js';
 
 /** How often a silent stream shows that it lives. */
@@ -24,25 +25,36 @@ export class EventStreams {
   private timer: NodeJS.Timeout | undefined;
   private isClosing = false;
 
+  constructor(private readonly logger: Pick<Logger, 'error'>) {}
+
   /** Streams that are open now. */
   get size(): number {
     return this.open.size;
   }
 
   /**
-   * Serves one stream and resolves when it is over. `open` does what may still fail with a status; headers go out when
-   * it resolves. However the stream ends, also when the client left while it was being opened, `return()` of the source
-   * is called once.
+   * Serves one stream. `open` does what may still fail with a status; when it resolves, headers go out and this resolves
+   * too: a silent stream keeps nothing of its request's way through the framework. However the stream ends, also when the
+   * client left while it was being opened, `return()` of the source is called once.
    */
   async serve(request: IncomingMessage, response: ServerResponse, open: () => Promise<FrameSource>): Promise<void> {
     const stream = new EventStream(response);
     this.add(stream);
     if (this.isClosing) stream.end();
+    let source: FrameSource;
     try {
-      await stream.run(await open(), request.method !== 'HEAD');
-    } finally {
+      source = await open();
+    } catch (error) {
       this.remove(stream);
+      throw error;
     }
+    void stream.run(source, request.method !== 'HEAD').then(
+      () => this.remove(stream),
+      (error: unknown) => {
+        this.remove(stream);
+        this.logger.error('A stream was cut', { requestId: response.getHeader('x-request-id'), error });
+      },
+    );
   }
 
   /** Ends every stream with a `retry:`, and those still to come at once. */
