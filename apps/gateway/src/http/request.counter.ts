@@ -8,7 +8,7 @@ const NO_ROUTE = 'none';
 /** Counts a request when its answer is over, however it ends. Event streams last as long as their task and are not timed. */
 export function countRequest(metrics: Metrics, response: ServerResponse): void {
   const startedMs = performance.now();
-  response.once('close', () => {
+  response.on('close', () => {
     const request = response.req as Request;
     const { method } = request;
     const route = (request.route as { readonly path: string } | undefined)?.path ?? NO_ROUTE;

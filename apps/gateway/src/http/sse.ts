@@ -48,7 +48,10 @@ export class EventStreams {
       this.remove(stream);
       throw error;
     }
-    void stream.run(source, request.method !== 'HEAD').then(
+    const isWanted = request.method !== 'HEAD';
+    // Express hangs the rest of its route on the request, which lives as long as the connection.
+    (request as { next?: unknown }).next = undefined;
+    void stream.run(source, isWanted).then(
       () => this.remove(stream),
       (error: unknown) => {
         this.remove(stream);
@@ -83,6 +86,8 @@ class EventStream {
   private isOver = false;
   private isEnding = false;
   private isGone = false;
+  /** Headers that are still to go out by themselves. */
+  private headers: NodeJS.Immediate | undefined;
   private wake: (() => void) | undefined;
 
   constructor(private readonly response: ServerResponse) {
@@ -97,16 +102,16 @@ class EventStream {
     if (this.isGone) return this.release();
     response.writeHead(200, HEADERS);
     // Headers go out at once, but with the first frame if that is there at once too.
-    const soon = setImmediate(() => response.flushHeaders());
+    this.headers = setImmediate(() => response.flushHeaders());
     try {
-      if (isWanted) await this.pump(this.iterator, soon);
+      if (isWanted) await this.pump(this.iterator);
     } catch (error) {
       if (this.isOver) return;
       // A cut, not an end: the client must not take the stream for complete.
       response.destroy();
       throw error;
     } finally {
-      clearImmediate(soon);
+      this.sendHeaders();
       this.release();
       if (!this.isGone && !response.destroyed) response.end(this.isEnding ? RETRY : undefined);
     }
@@ -121,13 +126,19 @@ class EventStream {
     this.stop();
   }
 
-  private async pump(iterator: AsyncIterator<string | Uint8Array>, headers: NodeJS.Immediate): Promise<void> {
+  private async pump(iterator: AsyncIterator<string | Uint8Array>): Promise<void> {
     while (!this.isOver) {
       const next = await iterator.next();
-      clearImmediate(headers);
+      this.sendHeaders();
       if (next.done === true || this.isOver) return;
       if (!this.response.write(next.value)) await new Promise<void>((resolve) => (this.wake = resolve));
     }
+  }
+
+  /** They go out with what is written next. */
+  private sendHeaders(): void {
+    clearImmediate(this.headers);
+    this.headers = undefined;
   }
 
   private leave(): void {
