@@ -8,6 +8,9 @@ export const ENVELOPE_MAX_BYTES = 16_384;
 /** Upper bound of a payload, so that its envelope fits whatever `seq` and the task id turn out to be. */
 export const PAYLOAD_MAX_BYTES = 15_872;
 
+const DATA = '\ndata: ';
+const OPENING = `${DATA}{"version":"${ENVELOPE_VERSION}","event_id":"`;
+
 /** An event as the log holds it; `payload` is the JSON text written at admission and never parsed on the way out. */
 export interface StoredEvent {
   readonly seq: number;
@@ -18,13 +21,9 @@ export interface StoredEvent {
   readonly payload: string;
 }
 
-/** The one encoder of envelopes, for live and replay alike, so that both give the same bytes. */
+/** The envelope of an event, in the bytes its frame has. */
 export function encodeEnvelope(taskId: TaskId, event: StoredEvent): string {
-  return envelopeAt(taskId, event, new Date(event.atMs).toISOString());
-}
-
-function envelopeAt(taskId: TaskId, event: StoredEvent, at: string): string {
-  return `{"version":"${ENVELOPE_VERSION}","event_id":"${event.eventId}","task_id":"${taskId}","seq":${event.seq},"event_type":"${event.type}","timestamp":"${at}","payload":${event.payload}}`;
+  return envelopeOf(encodeFrame(taskId, event));
 }
 
 /** One event as a server-sent event of the native surface: `id` is `seq`, `event` the type (HTML, section 9.2.6). */
@@ -41,12 +40,18 @@ export function encodeFrames(taskId: TaskId, events: readonly StoredEvent[]): Fr
   });
 }
 
-function frameAt(taskId: TaskId, event: StoredEvent, at: string): Frame {
-  const { seq, type } = event;
-  return { seq, type, text: `id: ${seq}\nevent: ${type}\ndata: ${envelopeAt(taskId, event, at)}\n\n` };
+/**
+ * The one encoder of events, for live and replay alike, so that both give the same bytes. Joined into one flat string: what
+ * a template gives is a tree of its pieces, and pages of those cost a replay half its time in garbage collection.
+ */
+function frameAt(taskId: TaskId, { seq, type, eventId, payload }: StoredEvent, at: string): Frame {
+  // prettier-ignore
+  const pieces = [
+    'id: ', seq, '\nevent: ', type, OPENING, eventId, '","task_id":"', taskId, '","seq":', seq,
+    ',"event_type":"', type, '","timestamp":"', at, '","payload":', payload, '}\n\n',
+  ];
+  return { seq, type, text: pieces.join('') };
 }
-
-const DATA = '\ndata: ';
 
 /** The envelope inside a frame. */
 export function envelopeOf({ text }: Frame): string {
