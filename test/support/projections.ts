@@ -4,6 +4,7 @@ import {
   type ConfirmationProjection,
   type EventBody,
   foldEvents,
+  isTerminal,
   type Projection,
   type TaskId,
   type TaskKey,
@@ -71,6 +72,30 @@ async function assertTask(task: StoredTask, { log, store, database }: Stores): P
   assert.deepEqual(pendingConfirmations, pending, `pending confirmations of ${what}`);
   const rows = await database.query<ConfirmationRow>(CONFIRMATIONS, [task.task_key]);
   assert.deepEqual(new Set(rows.map(decodeConfirmation)), new Set(asked), `confirmations of ${what}`);
+  const [guards] = await database.query<GuardColumns>(GUARDS, [task.task_key]);
+  assert.deepEqual({ ...guards }, guardsOf(expected), `what lists and guards go by of ${what}`);
+}
+
+/** Columns that no snapshot shows: lists find ended tasks by them, and the guard of an answer reads when it expires. */
+interface GuardColumns {
+  readonly end_state: TaskState | null;
+  readonly error_code: string | null;
+  readonly wait_until: Date | null;
+}
+
+const GUARDS = {
+  name: '',
+  text: 'select end_state, error_code, wait_until from tasks join task_heads using (task_key) where task_key = $1',
+};
+
+function guardsOf({ task, confirmations }: Projection): GuardColumns {
+  const asked = [...confirmations.values()].filter(({ waitId }) => waitId === task.waitId);
+  const expiries = asked.map(({ expires_at }) => Date.parse(expires_at));
+  return {
+    end_state: isTerminal(task.state) ? task.state : null,
+    error_code: task.error?.code ?? null,
+    wait_until: expiries.length > 0 ? new Date(Math.min(...expiries)) : null,
+  };
 }
 
 const CONFIRMATIONS = {

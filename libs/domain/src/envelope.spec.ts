@@ -1,5 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { encodeFrame, encodeFrames, type StoredEvent } from './envelope.js';
+import {
+  encodeEnvelope,
+  encodeFrame,
+  encodeFrames,
+  ENVELOPE_MAX_BYTES,
+  PAYLOAD_MAX_BYTES,
+  type StoredEvent,
+} from './envelope.js';
+import { EVENTS, type EventType } from './event-table.js';
 import type { EventId, TaskId } from './ids.js';
 
 const taskId = 't-1' as TaskId;
@@ -20,5 +28,21 @@ describe('encodeFrames', () => {
         'id: 3\nevent: task.recovered\ndata: {"version":"1.0","event_id":"evt_3","task_id":"t-1","seq":3,' +
         '"event_type":"task.recovered","timestamp":"2023-11-14T22:13:20.001Z","payload":{}}\n\n',
     });
+  });
+});
+
+describe('an envelope', () => {
+  it('stays within its bound with the longest payload, whatever its seq, type and task', () => {
+    const types = Object.keys(EVENTS) as EventType[];
+    const type = types.reduce((longest, each) => (each.length > longest.length ? each : longest));
+    const payload = 'x'.repeat(PAYLOAD_MAX_BYTES);
+    const event = {
+      type,
+      payload,
+      seq: 2_147_483_647,
+      atMs: 1_700_000_000_000,
+      eventId: `evt_${'0'.repeat(32)}` as EventId,
+    };
+    expect(encodeEnvelope('t'.repeat(200) as TaskId, event).length).toBeLessThanOrEqual(ENVELOPE_MAX_BYTES);
   });
 });

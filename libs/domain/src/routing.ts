@@ -121,33 +121,23 @@ export function chooseBackend({ backends }: Route, point: number): BackendChoice
 
 /** What a run on this backend needs to know, frozen at submission. */
 export function backendOf({ agent, route }: Routed, choice: BackendChoice): Omit<BackendVersion, 'id'> {
-  const {
-    onLost,
-    maxRuns,
-    retries,
-    graceSeconds,
-    stallSeconds,
-    heartbeatSeconds,
-    confirmationSeconds,
-    budgets,
-    tools: toolPolicy,
-  } = agent.policy;
+  const { policy } = agent;
   return {
     agentId: agent.id,
     runner: choice.runner,
     pool: choice.pool ?? choice.runner,
     options: choice.options,
     policy: {
-      onLost,
-      maxRuns,
-      retries,
-      graceSeconds,
-      stallSeconds,
-      heartbeatSeconds,
-      confirmationSeconds,
-      budgets,
+      onLost: policy.onLost,
+      maxRuns: policy.maxRuns,
+      retries: policy.retries,
+      graceSeconds: policy.graceSeconds,
+      stallSeconds: policy.stallSeconds,
+      heartbeatSeconds: policy.heartbeatSeconds,
+      confirmationSeconds: policy.confirmationSeconds,
+      budgets: policy.budgets,
       tools: toolsOn(agent.tools, route.tools),
-      ...(toolPolicy ? { toolPolicy } : {}),
+      ...(policy.tools ? { toolPolicy: policy.tools } : {}),
     },
   };
 }

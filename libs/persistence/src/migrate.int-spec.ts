@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { UNPROJECTED_COLUMNS } from '#lib/domain';
 import { MIGRATIONS } from '../../../migrations/index.js';
 import { ownerClient } from '../../../test/support/aged-task.js';
 import { createDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { createOwnerDataSource } from './data-source.js';
 import { migrate, pendingMigrations } from './migrate.js';
+import { SNAPSHOT_COLUMNS } from './stores/task.rows.js';
 
 describe('migrate', () => {
   let test: TestDatabase;
@@ -52,6 +54,22 @@ describe('migrate', () => {
     } finally {
       await source.destroy();
     }
+  });
+
+  it('has no column of a task that is neither compared with its events nor known to stand beside them', async () => {
+    const owner = await ownerClient(test.url);
+    const { rows } = await owner.query<{ name: string }>(
+      `select distinct column_name as name from information_schema.columns
+       where table_schema = 'switchyard' and table_name in ('tasks', 'task_heads') order by 1`,
+    );
+    await owner.end();
+    // By assertProjections, in the snapshot and beside it.
+    const compared = new Set(SNAPSHOT_COLUMNS.match(/(?<=\b[th]\.)\w+/g))
+      .add('end_state')
+      .add('error_code')
+      .add('wait_until');
+    const beside = new Set<string>([...UNPROJECTED_COLUMNS.request, ...UNPROJECTED_COLUMNS.live]);
+    expect(rows.map(({ name }) => name).filter((name) => !compared.has(name) && !beside.has(name))).toEqual([]);
   });
 
   it('undoes every migration', async () => {

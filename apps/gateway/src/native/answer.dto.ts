@@ -43,7 +43,8 @@ export class WarningAnswer {
   message!: string;
 }
 
-export class SubmitAnswer {
+/** Where a task stands, and where to go on from there. */
+export class StandingAnswer {
   @ApiProperty()
   task_id!: string;
 
@@ -55,7 +56,9 @@ export class SubmitAnswer {
 
   @ApiProperty()
   links!: LinksAnswer;
+}
 
+export class SubmitAnswer extends StandingAnswer {
   @ApiPropertyOptional({
     type: [WarningAnswer],
     description: 'What was understood in another sense than it may have been meant; absent when nothing was.',

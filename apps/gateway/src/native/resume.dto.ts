@@ -1,9 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsDefined, IsOptional, IsString, Matches, MaxLength } from 'class-validator';
-import { TASK_STATES } from '#lib/domain';
-import type { TaskState, TaskStatus } from '#lib/domain';
 import { Free, NestedList } from '../http/dto.js';
-import { LinksAnswer, STATUSES } from './answer.dto.js';
+import { StandingAnswer } from './answer.dto.js';
 
 const ANY = { description: 'Any JSON.' } as const;
 
@@ -77,19 +75,7 @@ export class ResumeBody {
   results?: ResultBody[] | null;
 }
 
-export class ResumeAnswer {
-  @ApiProperty()
-  task_id!: string;
-
-  @ApiProperty({ enum: STATUSES })
-  status!: TaskStatus;
-
-  @ApiProperty({ enum: TASK_STATES })
-  state!: TaskState;
-
+export class ResumeAnswer extends StandingAnswer {
   @ApiProperty({ type: 'integer', description: 'Of the run that goes on with the answer.' })
   run_no!: number;
-
-  @ApiProperty()
-  links!: LinksAnswer;
 }
