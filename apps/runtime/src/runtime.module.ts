@@ -3,18 +3,19 @@ import { REGISTRY } from '#lib/adapters/registry';
 import type { Logger, Metrics } from '#lib/domain';
 import { EventWriter, RunClaimer, SessionAdvancer } from '#lib/execution';
 import { PromMetrics, Readiness } from '#lib/platform';
+import { BUILTIN_CATALOG } from '#lib/tools';
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { RuntimeConfig } from './config.js';
 import { AdapterHost } from './execution/adapter.host.js';
-import { builtinTools } from './execution/builtin.tools.js';
 import { isReservedName, promoteAttributes } from './execution/context-customisers.js';
 import { JobIntake } from './execution/job.intake.js';
 import { LiveRuns } from './execution/live-runs.js';
 import { StallWatch } from './execution/stall.watch.js';
 import { TaskExecutor } from './execution/task.executor.js';
 import { TaskProcessor } from './execution/task.processor.js';
+import { toolsOf } from './execution/tools.source.js';
 import { Workspaces } from './execution/workspaces.js';
 import { HealthController } from './health/health.controller.js';
 import { MetricsController } from './health/metrics.controller.js';
@@ -110,7 +111,8 @@ function running(config: RuntimeConfig, watch: Watch): Provider[] {
       ) => {
         const workspaces = new Workspaces({ root: workDir, maxBytes: workspaceMaxBytes }, blobs);
         const customisers = [promoteAttributes(contextAttributes)];
-        const ports = { adapters, writer, blobs, live, stalls, workspaces, tools: builtinTools, customisers, logger };
+        const tools = toolsOf(BUILTIN_CATALOG);
+        const ports = { adapters, writer, blobs, live, stalls, workspaces, tools, customisers, logger };
         return new TaskExecutor(ports);
       },
       inject: [Infrastructure, AdapterHost, EventWriter, StallWatch, LiveRuns],

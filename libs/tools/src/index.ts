@@ -1,5 +1,6 @@
 export { toolParameters } from './arguments.js';
-export { BUILTIN_TOOLS, prepareBuiltinTools } from './builtin/catalog.js';
-export type { BuiltinCall, BuiltinTool } from './builtin/builtin.js';
+export { BUILTIN_CATALOG, BUILTIN_TOOLS, prepareBuiltinTools } from './builtin/catalog.js';
+export { ToolCatalog, versionOf } from './contract/tool.js';
+export type { CallingRun, Tool, ToolCall, ToolKind } from './contract/tool.js';
 export { ToolGateway } from './tool.gateway.js';
-export type { OfferedTool, ToolRights } from './tool.gateway.js';
+export type { OfferedTool, ToolParts, ToolRights } from './tool.gateway.js';

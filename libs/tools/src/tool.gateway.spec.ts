@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ToolPolicy } from '#lib/domain';
 import { argumentFault, toolParameters } from './arguments.js';
-import { BUILTIN_TOOLS } from './builtin/catalog.js';
+import { BUILTIN_CATALOG, BUILTIN_TOOLS } from './builtin/catalog.js';
 import { ToolGateway } from './tool.gateway.js';
 
 const ALL = [...BUILTIN_TOOLS.keys()];
@@ -13,7 +13,11 @@ function gatewayOf(policy: ToolPolicy, allowed = ALL, approved: unknown[] = []):
   };
   return new ToolGateway(
     { allowed, policy, takeApproval },
-    { input: 'A fine day.', signal: new AbortController().signal },
+    {
+      catalog: BUILTIN_CATALOG,
+      run: { input: 'A fine day.', signal: new AbortController().signal, tenant: 't', taskId: 'task' },
+      taskKey: 'key',
+    },
   );
 }
 
@@ -29,7 +33,7 @@ describe('the tool gateway', () => {
   });
 
   it('makes an allowed call', async () => {
-    await expect(gatewayOf({}).call('score_sentiment', {})).resolves.toMatchObject({
+    await expect(gatewayOf({}).call('score_sentiment', {}, 'call_1')).resolves.toMatchObject({
       sentiment: { label: 'positive' },
     });
   });
@@ -39,22 +43,24 @@ describe('the tool gateway', () => {
     ['the policy denies', { '*': 'deny' }, ALL],
     ['does not exist', {}, ['score_sentiment_of_all']],
   ] as const)('denies a tool that %s', async (_what, policy, allowed) => {
-    await expect(gatewayOf(policy, [...allowed]).call('score_sentiment', {})).rejects.toEqual(refusal('denied'));
+    await expect(gatewayOf(policy, [...allowed]).call('score_sentiment', {}, 'call_1')).rejects.toEqual(
+      refusal('denied'),
+    );
   });
 
   it('refuses arguments the tool does not take, and says which', async () => {
     const gateway = gatewayOf({});
-    await expect(gateway.call('score_sentiment', { text: 7 })).rejects.toThrow('/text must be string.');
-    await expect(gateway.call('score_sentiment', [])).rejects.toEqual(refusal('invalid_arguments'));
-    await expect(gateway.call('score_sentiment', { txt: '' })).rejects.toEqual(refusal('invalid_arguments'));
+    await expect(gateway.call('score_sentiment', { text: 7 }, 'call_1')).rejects.toThrow('/text must be string.');
+    await expect(gateway.call('score_sentiment', [], 'call_1')).rejects.toEqual(refusal('invalid_arguments'));
+    await expect(gateway.call('score_sentiment', { txt: '' }, 'call_1')).rejects.toEqual(refusal('invalid_arguments'));
   });
 
   it('makes a call that is to be confirmed once for each approval of exactly that call', async () => {
     const call = ['score_sentiment', { text: 'Good.' }] as const;
     const gateway = gatewayOf({ '*': 'confirm' }, ALL, [[...call]]);
-    await expect(gateway.call('score_sentiment', { text: 'Bad.' })).rejects.toEqual(refusal('denied'));
-    await expect(gateway.call(...call)).resolves.toMatchObject({ sentiment: { label: 'positive' } });
-    await expect(gateway.call(...call)).rejects.toEqual(refusal('denied'));
+    await expect(gateway.call('score_sentiment', { text: 'Bad.' }, 'call_1')).rejects.toEqual(refusal('denied'));
+    await expect(gateway.call(...call, 'call_1')).resolves.toMatchObject({ sentiment: { label: 'positive' } });
+    await expect(gateway.call(...call, 'call_1')).rejects.toEqual(refusal('denied'));
   });
 });
 

@@ -1,7 +1,6 @@
 import { ToolError, type ToolPolicy, verdictOn } from '#lib/domain';
 import { argumentFault } from './arguments.js';
-import type { BuiltinCall, BuiltinTool } from './builtin/builtin.js';
-import { BUILTIN_TOOLS } from './builtin/catalog.js';
+import type { CallingRun, Tool, ToolCatalog } from './contract/tool.js';
 
 /** What one run may call, and under which conditions. */
 export interface ToolRights {
@@ -13,8 +12,16 @@ export interface ToolRights {
 }
 
 /** A tool of the list that is not denied. */
-export interface OfferedTool extends Pick<BuiltinTool, 'name' | 'description' | 'parameters' | 'idempotent'> {
+export interface OfferedTool extends Pick<Tool, 'name' | 'description' | 'parameters' | 'idempotent'> {
   readonly policy: 'allow' | 'confirm';
+}
+
+/** What calls are made with. */
+export interface ToolParts {
+  readonly catalog: ToolCatalog;
+  readonly run: CallingRun;
+  /** Key of the task, unique over all tenants: the first part of every idempotency key. */
+  readonly taskKey: string;
 }
 
 /**
@@ -23,13 +30,13 @@ export interface OfferedTool extends Pick<BuiltinTool, 'name' | 'description' | 
  */
 export class ToolGateway {
   readonly list: readonly OfferedTool[];
-  private readonly tools: ReadonlyMap<string, { readonly tool: BuiltinTool; readonly policy: 'allow' | 'confirm' }>;
+  private readonly tools: ReadonlyMap<string, { readonly tool: Tool; readonly policy: 'allow' | 'confirm' }>;
 
   constructor(
     private readonly rights: ToolRights,
-    private readonly context: BuiltinCall,
+    private readonly parts: ToolParts,
   ) {
-    this.tools = new Map(rights.allowed.flatMap((name) => offer(name, rights.policy)));
+    this.tools = new Map(rights.allowed.flatMap((name) => offer(parts, name, rights.policy)));
     this.list = Array.from(this.tools.values(), ({ tool, policy }) => {
       const { name, description, parameters, idempotent } = tool;
       return { name, description, parameters, idempotent, policy };
@@ -37,17 +44,19 @@ export class ToolGateway {
   }
 
   /** Resolves with the tool's output, JSON. @throws ToolError, or the signal's reason when aborted. */
-  async call(toolName: string, args: unknown): Promise<unknown> {
+  async call(toolName: string, args: unknown, toolCallId: string): Promise<unknown> {
     const tool = this.admit(toolName, args);
+    const { run, taskKey } = this.parts;
+    const call = { ...run, toolCallId, idempotencyKey: `${taskKey}.${toolCallId}` };
     try {
-      return await tool.execute(args as Readonly<Record<string, unknown>>, this.context);
+      return await tool.execute(args as Readonly<Record<string, unknown>>, call);
     } catch (cause) {
-      this.context.signal.throwIfAborted();
+      run.signal.throwIfAborted();
       throw new ToolError('failed', (cause as Error).message, { cause });
     }
   }
 
-  private admit(toolName: string, args: unknown): BuiltinTool {
+  private admit(toolName: string, args: unknown): Tool {
     const offered = this.tools.get(toolName);
     if (!offered) throw new ToolError('denied', `The tool ${toolName.slice(0, 64)} may not be called.`);
     const fault = argumentFault(offered.tool, args);
@@ -60,10 +69,11 @@ export class ToolGateway {
 }
 
 function offer(
+  { catalog, run }: ToolParts,
   name: string,
   rules: ToolPolicy | undefined,
-): [string, { tool: BuiltinTool; policy: 'allow' | 'confirm' }][] {
-  const tool = BUILTIN_TOOLS.get(name);
+): [string, { tool: Tool; policy: 'allow' | 'confirm' }][] {
+  const tool = catalog.find(name, run.tenant);
   const policy = verdictOn(name, rules);
   return tool === undefined || policy === 'deny' ? [] : [[name, { tool, policy }]];
 }

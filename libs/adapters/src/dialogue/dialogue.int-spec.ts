@@ -41,7 +41,15 @@ function builtinTools(input: unknown): ToolClient {
   const implementations = Object.fromEntries(
     Array.from(BUILTIN_TOOLS.values(), ({ name, execute }) => [
       name,
-      (args: unknown) => execute(args as Record<string, unknown>, { input, signal }),
+      (args: unknown, toolCallId: string) =>
+        execute(args as Record<string, unknown>, {
+          input,
+          signal,
+          toolCallId,
+          tenant: 't',
+          taskId: 'task',
+          idempotencyKey: `key.${toolCallId}`,
+        }),
     ]),
   );
   return toolClient([...BUILTIN_TOOLS.values()], implementations);

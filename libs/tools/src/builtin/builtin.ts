@@ -1,17 +1,10 @@
-/** What a built-in tool may know of the call beside its arguments. */
-export interface BuiltinCall {
-  /** The task's input, its text files as text. */
-  readonly input: unknown;
-  readonly signal: AbortSignal;
-}
+import type { Tool, ToolCall } from '../contract/tool.js';
+
+/** What a built-in tool needs to know of the call beside its arguments. */
+export type BuiltinCall = Pick<ToolCall, 'input' | 'signal'>;
 
 /** A tool that runs inside the process. Its arguments were checked against `parameters` before. */
-export interface BuiltinTool {
-  readonly name: string;
-  readonly description: string;
-  /** JSON Schema of an object. */
-  readonly parameters: Readonly<Record<string, unknown>>;
-  readonly idempotent: boolean;
+export interface BuiltinTool extends Pick<Tool, 'name' | 'description' | 'parameters' | 'idempotent'> {
   /** Resolves with JSON; rejects with the signal's reason when aborted, with a TypeError when there is no text. */
   execute(args: Readonly<Record<string, unknown>>, call: BuiltinCall): Promise<unknown>;
 }

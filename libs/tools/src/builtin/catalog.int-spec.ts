@@ -9,13 +9,15 @@ const TEXTS = {
   'one letter': 'a',
 };
 
+const CALL = { tenant: 't', taskId: 'task', toolCallId: 'call_1', idempotencyKey: 'key.call_1' };
+
 describe('BUILTIN_TOOLS', () => {
   it.each(Object.entries(TEXTS))('work through a mebibyte of %s in seconds', async (_name, text) => {
     prepareBuiltinTools();
     const input = text.repeat(Math.ceil(MEBIBYTE / Buffer.byteLength(text)));
     const { signal } = new AbortController();
     const startedMs = performance.now();
-    for (const tool of BUILTIN_TOOLS.values()) await tool.execute({}, { input, signal });
+    for (const tool of BUILTIN_TOOLS.values()) await tool.execute({}, { ...CALL, input, signal });
     expect(performance.now() - startedMs).toBeLessThan(10_000);
   });
 
@@ -29,7 +31,9 @@ describe('BUILTIN_TOOLS', () => {
         turns += 1;
         if (turns === 3) abort.abort();
       }, 1);
-      await expect(tool.execute({}, { input, signal: abort.signal })).rejects.toMatchObject({ name: 'AbortError' });
+      await expect(tool.execute({}, { ...CALL, input, signal: abort.signal })).rejects.toMatchObject({
+        name: 'AbortError',
+      });
       clearInterval(timer);
       expect(turns).toBe(3);
     }
