@@ -40,7 +40,8 @@ export const importProbes = [
   ['libs/adapters/src/catalog.ts', ['./workflow/workflow.client.js'], ['catalog-carries-no-adapter']],
 
   ['libs/tools/src/http/probe.ts', ['#lib/security'], ['execution-and-tools-see-ports']],
-  ['libs/tools/src/http/probe.ts', ['undici'], ['guard-makes-the-requests', 'packages-are-declared']],
+  ['libs/tools/src/http/probe.ts', ['undici'], ['guard-makes-the-requests']],
+  ['libs/tools/src/http/probe.ts', ['ms'], ['packages-are-declared']],
   ['libs/execution/src/probe.ts', ['#lib/persistence'], ['execution-and-tools-see-ports']],
   ['libs/execution/src/probe.ts', ['#lib/tools'], ['execution-and-tools-see-ports']],
   ['libs/execution/src/probe.ts', ['bullmq'], ['framework-stays-out', 'redis-only-in-messaging']],
