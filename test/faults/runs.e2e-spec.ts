@@ -7,6 +7,7 @@ import { call, Installation, type Member } from '../support/installation.js';
 import { until } from '../support/until.js';
 
 const LEASE_SECONDS = 10;
+const PROGRESS = { type: 'tool.completed', payload: { tool_call_id: 'c', tool_name: 'clock' } };
 const RACES = atFullSize(1_000, 100);
 
 describeEachBackingSet(({ redisUrl }) => {
@@ -59,12 +60,17 @@ describeEachBackingSet(({ redisUrl }) => {
     return rows.map((row) => row.event_type);
   }
 
+  async function metricsOf(member: Member): Promise<string> {
+    return (await fetch(`${member.url}/metrics`)).text();
+  }
+
   describe('a run', () => {
     it('of a runtime that was frozen past its lease goes on elsewhere, and what the old one writes on waking is refused', async () => {
       const taskId = await submit([
         { event: { type: 'step.started', payload: { step_id: 's', step_name: 'Work' } } },
         { checkpoint: 1 },
-        { run: 1, wait_ms: 500 },
+        // The first run is in the middle of telling something when it freezes, and goes on with that when it wakes.
+        { run: 1, until_file: '/nowhere', every_ms: 1, meanwhile: PROGRESS },
         { event: { type: 'step.retrying', payload: { step_id: 's', attempt: 2 } }, run: 2 },
         { event: { type: 'step.completed', payload: { step_id: 's' } } },
         { result: 'done' },
@@ -82,7 +88,8 @@ describeEachBackingSet(({ redisUrl }) => {
       const atEnd = await types(taskId);
       expect(atEnd.filter((type) => type === 'task.succeeded')).toHaveLength(1);
       expect(atEnd).toContain('task.retrying');
-      // The old one is awake and finds its run gone: a task of its own shows that it works on.
+      // The old one is awake and finds its run gone: it counts the write the database refused, and works on.
+      await until(async () => /^switchyard_appends_fenced_total\{guard="run"\} [1-9]/m.test(await metricsOf(old)));
       await stateIs(await submit([{ result: 'next' }]), 'succeeded');
       expect(await types(taskId)).toEqual(atEnd);
     }, 90_000);
