@@ -226,6 +226,12 @@ describeEachBackingSet(({ redisUrl }) => {
         [expect.objectContaining({ path: '/tools' })],
       ]);
     });
+
+    it('are promised of an agent that takes them, and of no other', async () => {
+      const promised = async (agent: string): Promise<unknown> =>
+        (await call(`${url}/v1/agents/${agent}/capabilities`)).body['client_tools'];
+      expect([await promised('tooled'), await promised('deaf')]).toEqual([true, false]);
+    });
   });
 
   describe('parts of an input', () => {

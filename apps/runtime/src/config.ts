@@ -4,6 +4,7 @@ import { STORAGE_SETTINGS, type StorageOptions, storageOf } from '#lib/storage';
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import path from 'node:path';
+import { nameRuntime } from './execution/workspace.leftovers.js';
 
 const names = {
   expects: 'names of [A-Za-z0-9_-], separated by commas',
@@ -104,11 +105,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): RuntimeConfig 
   if (settings.EXTRA_ADAPTERS !== undefined && settings.NODE_ENV === 'production') {
     throw new SettingsError(['EXTRA_ADAPTERS is for tests and must be absent in production']);
   }
-  const runtimeId =
-    settings.RUNTIME_ID ??
-    `${hostname()
-      .replace(/[^\w.-]/g, '-')
-      .slice(0, 64)}-${process.pid}-${randomBytes(3).toString('hex')}`;
+  const runtimeId = settings.RUNTIME_ID ?? nameRuntime(hostname(), process.pid, randomBytes(3));
   const dataDir = path.resolve(settings.DATA_DIR);
   return Object.freeze({
     databaseUrl: settings.DATABASE_URL,

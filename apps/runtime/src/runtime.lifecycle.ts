@@ -2,11 +2,13 @@ import type { Logger, Metrics } from '#lib/domain';
 import { createSweeps, type EventWriter, type SessionAdvancer, SweepLoop } from '#lib/execution';
 import type { Readiness } from '#lib/platform';
 import { prepareBuiltinTools } from '#lib/tools';
+import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RuntimeConfig } from './config.js';
 import type { AdapterHost } from './execution/adapter.host.js';
 import type { JobIntake } from './execution/job.intake.js';
 import type { LiveRuns } from './execution/live-runs.js';
+import { removeLeftovers } from './execution/workspace.leftovers.js';
 import type { Infrastructure } from './infrastructure.js';
 
 /** How long runs that are handed over may take to stop. */
@@ -45,6 +47,8 @@ export class RuntimeLifecycle {
     const { messaging, partitions, runs, blobs, removals, retention } = infrastructure;
     await this.assertSchema();
     prepareBuiltinTools();
+    const leftovers = await removeLeftovers(this.config.workDir, hostname());
+    if (leftovers.length > 0) logger.info('workspaces of runtimes that are gone were removed', { leftovers });
     await live.start();
     this.sweeps.start(
       createSweeps(

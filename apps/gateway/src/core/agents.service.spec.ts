@@ -134,9 +134,14 @@ describe('AgentsService', () => {
 
   it('promises only what every backend of an agent can do', async () => {
     const { service } = await setUp(agent('one'), agent('two', { routes: [route('full'), route('full', 'plain')] }));
-    expect(await service.capabilities(caller, 'one')).toMatchObject({ pause: true, resume: true, cancel: true });
+    expect(await service.capabilities(caller, 'one')).toMatchObject({
+      pause: true,
+      resume: true,
+      cancel: true,
+      clientTools: true,
+    });
     const { events, ...two } = await service.capabilities(caller, 'two');
-    expect(two).toMatchObject({ pause: false, resume: false, cancel: true });
+    expect(two).toMatchObject({ pause: false, resume: false, cancel: true, clientTools: false });
     expect(events).toEqual(expect.arrayContaining(['task.created', 'step.started', 'message.delta', 'task.resumed']));
     expect(events).not.toContain('tool.invoked');
   });

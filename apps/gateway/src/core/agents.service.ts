@@ -23,6 +23,8 @@ export interface AgentCapabilities {
   readonly pause: boolean;
   readonly resume: boolean;
   readonly cancel: boolean;
+  /** Whether a submission may bring tools of its own. */
+  readonly clientTools: boolean;
 }
 
 /** Events the platform writes for every task. */
@@ -106,6 +108,7 @@ export class AgentsService {
       pause: isKnown && traits.every((runner) => runner.pause),
       resume: isKnown && traits.every((runner) => runner.resume),
       cancel: isKnown && traits.every((runner) => runner.cancel),
+      clientTools: isKnown && traits.every((runner) => runner.clientTools),
     };
   }
 

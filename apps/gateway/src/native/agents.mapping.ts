@@ -63,7 +63,7 @@ function decodeTags(text: string, header: string): '*' | readonly number[] {
 }
 
 export function encodeCapabilities(of: AgentCapabilities): CapabilitiesAnswer {
-  const { agentId, types, inputModes, tools, events, pause, resume, cancel } = of;
+  const { agentId, types, inputModes, tools, events, pause, resume, cancel, clientTools } = of;
   return {
     agent_id: agentId,
     task_types: types,
@@ -73,5 +73,6 @@ export function encodeCapabilities(of: AgentCapabilities): CapabilitiesAnswer {
     pause,
     resume,
     cancel,
+    client_tools: clientTools,
   };
 }

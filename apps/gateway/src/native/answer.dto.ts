@@ -402,4 +402,7 @@ export class CapabilitiesAnswer {
 
   @ApiProperty()
   cancel!: boolean;
+
+  @ApiProperty({ description: 'Whether a submission may bring `tools` of its own.' })
+  client_tools!: boolean;
 }

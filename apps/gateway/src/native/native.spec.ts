@@ -255,6 +255,7 @@ const agents: Fake<AgentsService> = {
     pause: false,
     resume: true,
     cancel: true,
+    clientTools: false,
   }),
 };
 
@@ -810,6 +811,7 @@ describe('agents', () => {
       pause: false,
       resume: true,
       cancel: true,
+      client_tools: false,
     });
   });
 });
