@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Controller, Get, Module, Param, Post, Query } from '@nestjs/common';
 import type { INestApplication } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
 import { Test } from '@nestjs/testing';
 import { IsDefined, IsInt, IsOptional, IsString, Max } from 'class-validator';
 import request from 'supertest';
@@ -353,6 +354,21 @@ describe('a route without scopes', () => {
     }
     await expect(boot(ForgottenController)).rejects.toThrow(
       'Routes without @Scopes() or @Public(): ForgottenController.read',
+    );
+  });
+
+  it('does not boot when it is hidden from the description either', async () => {
+    @ApiExcludeController()
+    @Scopes('tasks:read')
+    @Controller('hidden')
+    class HiddenController {
+      @Get()
+      read(): object {
+        return {};
+      }
+    }
+    await expect(boot(HiddenController)).rejects.toThrow(
+      'Routes with @Scopes() that /openapi.json leaves out: HiddenController.read',
     );
   });
 });

@@ -1,0 +1,235 @@
+import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { SCOPES } from '#lib/domain';
+import { createDatabase, type TestDatabase } from '../support/database.js';
+import { ADMIN_KEY, call, Installation } from '../support/installation.js';
+import { createKeys, type KeyWish } from '../support/keys.js';
+import { type Ask, type RouteRow, ROWS, type World } from './route-matrix.rows.js';
+
+jest.setTimeout(60_000);
+
+const VERBS = ['get', 'put', 'post', 'patch', 'delete'];
+const TASK_SCRIPT = [{ artifact: { name: 'made.txt', text: 'made' } }, { result: 'done' }];
+
+let database: TestDatabase;
+let installation: Installation;
+let origin: string;
+let world: World;
+/** Scopes by route, as the gateway describes itself. */
+let described: Map<string, readonly string[] | 'public'>;
+let keys: Record<string, string>;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  keys = await createKeys(database.url, wishes());
+  installation = await Installation.start({ databaseUrl: database.url, gateways: 1, runtimes: 1 });
+  origin = installation.gateways[0]!.url;
+  described = await describedRoutes();
+  world = await createWorld();
+});
+
+afterAll(async () => {
+  await installation?.stop();
+  await database?.drop();
+});
+
+const ownScopes = SCOPES.filter((scope) => scope !== 'tasks:all' && scope !== 'platform:admin');
+const scopesOf = ({ needs }: RouteRow) => (typeof needs === 'string' ? [] : needs);
+
+/** Whoever asks. Keys of a row are named by its route and what they lack. */
+function wishes(): Record<string, KeyWish> {
+  const wishes: Record<string, KeyWish> = {
+    ann: { principal: 'ann', scopes: ownScopes },
+    expired: { principal: 'ann', expiresAtMs: Date.now() - 1_000 },
+    revoked: { principal: 'ann', revoked: true },
+    colleague: { principal: 'bob', scopes: ownScopes },
+    stranger: { tenant: 'other', principal: 'ann', scopes: SCOPES.filter((scope) => scope !== 'platform:admin') },
+  };
+  for (const row of ROWS) {
+    const scopes = scopesOf(row);
+    wishes[row.route] = { principal: 'ann', scopes };
+    for (const scope of scopes)
+      wishes[`${row.route} -${scope}`] = { principal: 'ann', scopes: SCOPES.filter((other) => other !== scope) };
+  }
+  return wishes;
+}
+
+async function describedRoutes(): Promise<Map<string, readonly string[] | 'public'>> {
+  const document = (await call(`${origin}/openapi.json`)).body as {
+    paths: Record<string, Record<string, { 'x-scopes'?: string[] }>>;
+  };
+  const routes = Object.entries(document.paths).flatMap(([path, verbs]) =>
+    Object.entries(verbs)
+      .filter(([verb]) => VERBS.includes(verb))
+      .map(([verb, operation]) => [`${verb.toUpperCase()} ${path}`, operation['x-scopes'] ?? 'public'] as const),
+  );
+  return new Map(routes);
+}
+
+async function createWorld(): Promise<World> {
+  const as = async (key: string, method: string, path: string, body?: unknown): Promise<Record<string, unknown>> => {
+    const answer = await call(`${origin}${path}`, { method, key, ...(body === undefined ? {} : { body }) });
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  };
+  const work = async (): Promise<{ task: string; artifact: string; link: string }> => {
+    const submitted = await as(keys['ann']!, 'POST', '/v1/tasks', {
+      agent_id: 'scripted',
+      input: { script: TASK_SCRIPT },
+    });
+    const task = String(submitted['task_id']);
+    await as(keys['ann']!, 'GET', `/v1/tasks/${task}/wait?timeout_seconds=60`);
+    const { artifacts } = (await as(keys['ann']!, 'GET', `/v1/tasks/${task}/artifacts`)) as {
+      artifacts: { artifact_id: string; download_url: string }[];
+    };
+    const [made] = artifacts;
+    return { task, artifact: made!.artifact_id, link: made!.download_url.slice(origin.length) };
+  };
+  const [one, other] = [await work(), await work()];
+  const upload = String((await as(keys['ann']!, 'POST', '/v1/artifacts?name=ann.json', {}))['artifact_id']);
+  return {
+    ...one,
+    otherTask: other.task,
+    otherArtifact: other.artifact,
+    upload,
+    admin: (method, path, body) => as(ADMIN_KEY, method, path, body),
+  };
+}
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: Headers;
+}
+
+async function send(route: string, ask: Ask, headers: Record<string, string>): Promise<Answer> {
+  const [method, template] = route.split(' ') as [string, string];
+  const path = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(ask.params?.[name] ?? 'none'));
+  const response = await fetch(`${origin}${path}${ask.query ?? ''}`, {
+    method,
+    headers: { accept: 'application/json, text/plain', 'content-type': 'application/json', ...headers, ...ask.headers },
+    ...(ask.body === undefined ? {} : { body: JSON.stringify(ask.body) }),
+  });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+const by = (name: string): Record<string, string> => ({ authorization: `Bearer ${keys[name]!}` });
+
+/** In the form of a task token, though not signed by us. */
+function foreignToken(): string {
+  const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const claims = { sub: 'ann', tenant: 'default', scope: SCOPES.join(' '), exp: Math.floor(Date.now() / 1000) + 60 };
+  const text = `${encode({ alg: 'EdDSA', typ: 'at+jwt', kid: 'k1' })}.${encode(claims)}`;
+  return `${text}.${sign(null, Buffer.from(text), generateKeyPairSync('ed25519').privateKey).toString('base64url')}`;
+}
+
+/** Credentials that stand for nobody, by what is wrong with them. */
+function nobodies(): Record<string, Record<string, string>> {
+  const [id] = /^swy_[^_]+/.exec(keys['ann']!)!;
+  const other = randomBytes(32).toString('base64url');
+  return {
+    'no credential': {},
+    'a malformed one': { authorization: 'Bearer swy_nonsense' },
+    'another scheme': { authorization: `Basic ${Buffer.from(`ann:${keys['ann']!}`).toString('base64')}` },
+    'another secret': { authorization: `Bearer ${id}_${other}` },
+    'an expired key': by('expired'),
+    'a revoked key': by('revoked'),
+    'two that differ': { ...by('ann'), 'x-api-key': keys['colleague']! },
+    'a token of a run': { authorization: `Bearer ${foreignToken()}` },
+    'a token of a run as a key': { 'x-api-key': foreignToken() },
+  };
+}
+
+const codeOf = ({ text }: Answer): unknown => (JSON.parse(text) as { code?: unknown }).code;
+
+/** What the answer tells of the thing: the same as of one that never was, or it says that this one is. */
+function sayingsOf({ text }: Answer): unknown {
+  const { instance: _, ...sayings } = JSON.parse(text) as Record<string, unknown>;
+  return sayings;
+}
+
+/** The request with ids that nothing has. */
+function unknown(ask: Ask): Ask {
+  const params = Object.entries(ask.params ?? {}).map(([name, id]) => [name, `${id.slice(0, -4)}0000`]);
+  return { ...ask, params: Object.fromEntries(params) as Record<string, string> };
+}
+
+async function refusesNobodies({ route }: RouteRow, ask: Ask): Promise<void> {
+  const cases = Object.entries(nobodies());
+  const answers = await Promise.all(cases.map(([, headers]) => send(route, ask, headers)));
+  const seen = answers.map((answer, n) => [cases[n]![0], answer.status, codeOf(answer)]);
+  expect(seen).toEqual(cases.map(([name]) => [name, 401, 'unauthenticated']));
+  expect(answers.map(({ headers }) => headers.get('www-authenticate'))).toEqual(cases.map(() => 'Bearer'));
+}
+
+async function refusesLacking(row: RouteRow, ask: Ask): Promise<void> {
+  for (const scope of scopesOf(row)) {
+    const answer = await send(row.route, ask, by(`${row.route} -${scope}`));
+    expect({ without: scope, status: answer.status, text: answer.text }).toMatchObject({ without: scope, status: 403 });
+    expect(answer.text).toContain(scope);
+  }
+}
+
+/** Others, with every scope but the one that widens them, learn as little of the thing as of one that is not there. */
+async function hidesThings(row: RouteRow, ask: Ask): Promise<void> {
+  const others = { principal: ['stranger', 'colleague'], tenant: ['stranger'] }[row.names!];
+  for (const other of others) {
+    const answer = await send(row.route, ask, by(other));
+    expect({ other, status: answer.status, code: codeOf(answer) }).toEqual({ other, status: 404, code: 'not_found' });
+    expect(sayingsOf(answer)).toEqual(sayingsOf(await send(row.route, unknown(ask), by(other))));
+  }
+}
+
+async function listsOwnOnly(row: RouteRow, ask: Ask): Promise<void> {
+  const others = { principal: ['stranger', 'colleague'], tenant: ['stranger'] }[row.lists!];
+  const ids = [world.task, world.otherTask, world.artifact, world.upload, 'ann'];
+  for (const other of others) {
+    const { status, text } = await send(row.route, ask, by(other));
+    expect({ other, status, leaked: ids.filter((id) => text.includes(id)) }).toEqual({
+      other,
+      status: 200,
+      leaked: [],
+    });
+  }
+}
+
+/** The ids in it belong together, or they are nothing. */
+async function keepsTasksApart(row: RouteRow): Promise<void> {
+  const { status } = await asOwner(row, row.otherTask!(world));
+  expect({ otherTask: status }).toEqual({ otherTask: row.needs === 'public' ? 403 : 404 });
+}
+
+function asOwner({ route, needs }: RouteRow, ask: Ask): Promise<Answer> {
+  return send(route, ask, typeof needs === 'string' ? {} : by(route));
+}
+
+function refusalsOf(row: RouteRow): readonly ((row: RouteRow, ask: Ask) => Promise<void>)[] {
+  return [
+    ...(row.needs === 'public' ? [] : [refusesNobodies]),
+    refusesLacking,
+    ...(row.names ? [hidesThings] : []),
+    ...(row.lists ? [listsOwnOnly] : []),
+    ...(row.otherTask ? [keepsTasksApart] : []),
+  ];
+}
+
+describe('every route of /openapi.json', () => {
+  it('has a row in the matrix', () => {
+    const rows = new Set(ROWS.map(({ route }) => route));
+    const missing = [...described.keys()].filter((route) => !rows.has(route));
+    const hint = 'add a row for each to ROWS in test/e2e/route-matrix.rows.ts';
+    expect({ hint, missing }).toEqual({ hint, missing: [] });
+  });
+
+  it.each(ROWS.map((row) => [row.route, row] as const))('%s lets in who may, and nobody else', async (route, row) => {
+    const declared = described.get(route);
+    const hint = declared === undefined ? 'there is no such route: take its row out of the matrix' : '';
+    const needs = scopesOf(row).length > 0 ? row.needs : 'public';
+    expect({ route, declared, hint }).toEqual({ route, declared: needs, hint: '' });
+    const ask = (await row.ask?.(world)) ?? {};
+    for (const refusal of refusalsOf(row)) await refusal(row, ask);
+    const answer = await asOwner(row, ask);
+    const status = row.ok ?? 200;
+    expect({ status: answer.status, text: answer.status === status ? '' : answer.text }).toEqual({ status, text: '' });
+  });
+});

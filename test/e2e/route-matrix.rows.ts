@@ -1,0 +1,144 @@
+import type { Scope } from '#lib/domain';
+
+/** What the owner, ann of the tenant `default`, has before the matrix is walked. */
+export interface World {
+  /** Ended, with one artifact. */
+  readonly task: string;
+  readonly artifact: string;
+  /** Hers as well, ended, with another artifact. */
+  readonly otherTask: string;
+  readonly otherArtifact: string;
+  readonly upload: string;
+  /** A link to the bytes of `artifact`, without its host. */
+  readonly link: string;
+  /** A request of an administrator of her tenant, for what a row needs besides. Throws unless it succeeds. */
+  readonly admin: (method: string, path: string, body?: unknown) => Promise<Record<string, unknown>>;
+}
+
+/** A request to the route of a row. */
+export interface Ask {
+  /** By the names of the path, in place of `{…}`. */
+  readonly params?: Readonly<Record<string, string>>;
+  /** Added to the path, with its question mark. */
+  readonly query?: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/**
+ * What one route is expected to do. `needs`: the scopes it asks for, `public` when it takes no credential, `task token` when
+ * it serves runs and takes no caller's credential.
+ */
+export interface RouteRow {
+  /** Method and path as `/openapi.json` spells them. */
+  readonly route: string;
+  readonly needs: readonly Scope[] | 'public' | 'task token';
+  /** A request that somebody with just these scopes may make; it is made after all that are refused. */
+  readonly ask?: (world: World) => Ask | Promise<Ask>;
+  /** The status of that request; default 200. */
+  readonly ok?: number;
+  /**
+   * Whom the thing it names belongs to: `principal` when others of the tenant without `tasks:all` must not learn of it,
+   * `tenant` when other tenants must not. Absent: it names nothing that belongs to anybody.
+   */
+  readonly names?: 'principal' | 'tenant';
+  /** The same for a list: whose answers must not hold any id of the world. */
+  readonly lists?: 'principal' | 'tenant';
+  /** A request that names a part of another task of the same owner; it is 404. */
+  readonly otherTask?: (world: World) => Ask;
+}
+
+const SCRIPT = { agent_id: 'scripted', input: 'said' };
+const AGENT = {
+  description: 'Of the matrix.',
+  input_modes: ['text'],
+  routes: [{ backends: [{ runner: 'scripted' }] }],
+};
+const WEBHOOK = { url: 'https://example.com/hook' };
+const ofTask = ({ task }: World): Ask => ({ params: { id: task } });
+const named = (id: string) => (): Ask => ({ params: { id } });
+const ofUpload = ({ upload }: World): Ask => ({ params: { aid: upload } });
+
+/**
+ * One row for each route of `/openapi.json`, by path. A new route needs one: say which scopes it takes, make a request its
+ * owner may make, and say whose things it names.
+ */
+export const ROWS: readonly RouteRow[] = [
+  // tasks
+  { route: 'POST /v1/tasks', needs: ['tasks:submit'], ask: () => ({ body: SCRIPT }), ok: 202 },
+  { route: 'GET /v1/tasks', needs: ['tasks:read'], lists: 'principal' },
+  { route: 'GET /v1/tasks/{id}', needs: ['tasks:read'], ask: ofTask, names: 'principal' },
+  { route: 'GET /v1/tasks/{id}/wait', needs: ['tasks:read'], ask: ofTask, names: 'principal' },
+  { route: 'GET /v1/tasks/{id}/steps', needs: ['tasks:read'], ask: ofTask, names: 'principal' },
+  { route: 'GET /v1/tasks/{id}/events', needs: ['tasks:read'], ask: ofTask, names: 'principal' },
+  { route: 'POST /v1/tasks/{id}/cancel', needs: ['tasks:cancel'], ask: ofTask, names: 'principal' },
+  {
+    route: 'POST /v1/tasks/{id}/resume',
+    needs: ['tasks:decide'],
+    ask: (world) => ({ ...ofTask(world), body: { input: 'yes' } }),
+    ok: 409,
+    names: 'principal',
+  },
+
+  // artifacts
+  { route: 'GET /v1/tasks/{id}/artifacts', needs: ['tasks:read'], ask: ofTask, names: 'principal' },
+  {
+    route: 'GET /v1/tasks/{id}/artifacts/{aid}',
+    needs: ['tasks:read'],
+    ask: ({ task, artifact }) => ({ params: { id: task, aid: artifact } }),
+    names: 'principal',
+    otherTask: ({ task, otherArtifact }) => ({ params: { id: task, aid: otherArtifact } }),
+  },
+  { route: 'POST /v1/artifacts', needs: ['tasks:submit'], ask: () => ({ query: '?name=a.json', body: {} }), ok: 201 },
+  { route: 'GET /v1/artifacts', needs: ['tasks:read'], lists: 'principal' },
+  { route: 'GET /v1/artifacts/{aid}', needs: ['tasks:read'], ask: ofUpload, names: 'principal' },
+  {
+    route: 'GET /v1/artifacts/{aid}/content',
+    needs: 'public',
+    ask: ({ artifact, link }) => ({ params: { aid: artifact }, query: new URL(link, 'http://x').search }),
+    otherTask: ({ otherArtifact, link }) => ({
+      params: { aid: otherArtifact },
+      query: new URL(link, 'http://x').search,
+    }),
+  },
+
+  // agents
+  { route: 'GET /v1/agents', needs: ['agents:read'] },
+  { route: 'GET /v1/agents/{id}', needs: ['agents:read'], ask: named('strict'), names: 'tenant' },
+  { route: 'GET /v1/agents/{id}/capabilities', needs: ['agents:read'], ask: named('strict'), names: 'tenant' },
+  {
+    route: 'PUT /v1/agents/{id}',
+    needs: ['agents:write', 'platform:admin'],
+    ask: () => ({ params: { id: 'matrix' }, body: AGENT }),
+    ok: 201,
+  },
+  {
+    route: 'PATCH /v1/agents/{id}',
+    needs: ['agents:write', 'platform:admin'],
+    ask: () => ({ params: { id: 'closed' }, body: { description: 'Still takes none.' } }),
+  },
+
+  // keys
+  { route: 'GET /v1/keys', needs: ['keys:read'], ok: 422 },
+  { route: 'POST /v1/keys', needs: ['keys:write'], ok: 422 },
+  { route: 'DELETE /v1/keys/{id}', needs: ['keys:write'], ask: named('x'), ok: 422 },
+
+  // audit
+  { route: 'GET /v1/audit', needs: ['audit:read'], ok: 422 },
+  { route: 'GET /v1/audit/{id}/proof', needs: ['audit:read'], ask: named('x'), ok: 422 },
+
+  // tools
+  { route: 'GET /v1/tools', needs: ['tools:read'], ok: 422 },
+  { route: 'PUT /v1/tools/{id}', needs: ['tools:write', 'platform:admin'], ask: named('x'), ok: 422 },
+  { route: 'DELETE /v1/tools/{id}', needs: ['tools:write', 'platform:admin'], ask: named('x'), ok: 422 },
+
+  // webhooks
+  { route: 'GET /v1/webhooks', needs: ['webhooks:read'], ok: 422 },
+  { route: 'POST /v1/webhooks', needs: ['webhooks:write'], ask: () => ({ body: WEBHOOK }), ok: 422 },
+  { route: 'DELETE /v1/webhooks/{id}', needs: ['webhooks:write'], ask: named('x'), ok: 422 },
+
+  // runtime
+
+  // operations
+  { route: 'GET /metrics', needs: ['metrics:read'] },
+];
