@@ -13,6 +13,7 @@ import {
   openDataSource,
   pendingMigrations,
   PgAgentStore,
+  PgAuditTrail,
   PgBlobRemovals,
   PgDatabaseHealth,
   PgEventLog,
@@ -63,6 +64,8 @@ export async function openInfrastructure(
   };
   try {
     const requests = pool('requests', 6);
+    const audit = new PgAuditTrail(requests, logger);
+    closers.push(() => audit.close());
     const log = new PgEventLog(pool('writer', 1), pool('log', 4));
     const source = await openDataSource(databaseUrl);
     closers.push(() => source.destroy());
@@ -76,6 +79,7 @@ export async function openInfrastructure(
       logger,
       metrics,
       log,
+      audit,
       ...storesOver(requests, source, metrics),
       blobs: storage.blobs,
       maxUploadBytes: config.maxUploadBytes,

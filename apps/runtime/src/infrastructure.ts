@@ -2,6 +2,7 @@ import type { BlobStore, Logger, Metrics } from '#lib/domain';
 import { createMessaging, type Messaging } from '#lib/messaging';
 import {
   Database,
+  PgAuditTrail,
   PgBlobRemovals,
   PgDatabaseHealth,
   PgEventLog,
@@ -19,8 +20,16 @@ const REQUEST_CONNECTIONS = 3;
 /** Runs that are given up but not gone yet hold a lease slot as well. */
 const SPARE_SLOTS = 1_024;
 
+interface Databases {
+  readonly writer: Database;
+  readonly requests: Database;
+  /** Writes to the second. */
+  readonly audit: PgAuditTrail;
+}
+
 /** Everything that reaches out of this process, opened and closed as one. */
 export class Infrastructure {
+  readonly audit: PgAuditTrail;
   readonly log: PgEventLog;
   readonly runs: PgRunStore;
   readonly sessions: PgSessionStore;
@@ -31,12 +40,13 @@ export class Infrastructure {
   readonly retention: PgRetention;
 
   private constructor(
-    private readonly databases: { readonly writer: Database; readonly requests: Database },
+    private readonly databases: Databases,
     readonly messaging: Messaging,
     readonly leases: ThreadLeaseKeeper,
     private readonly storage: OpenStorage,
   ) {
-    const { writer, requests } = databases;
+    const { writer, requests, audit } = databases;
+    this.audit = audit;
     this.log = new PgEventLog(writer, requests);
     this.runs = new PgRunStore(requests);
     this.sessions = new PgSessionStore(requests);
@@ -56,15 +66,17 @@ export class Infrastructure {
     const messaging = await createMessaging({ databaseUrl, redisUrl, logger });
     const writer = new Database({ databaseUrl, max: 1, name: `writer ${runtimeId}` });
     const requests = new Database({ databaseUrl, max: REQUEST_CONNECTIONS, name: `runtime ${runtimeId}` });
+    const audit = new PgAuditTrail(requests, logger);
     const capacity = runSlots * Math.max(1, config.pools?.length ?? 16) + SPARE_SLOTS;
     const leases = new ThreadLeaseKeeper({ databaseUrl, runtimeId, leaseMs, maxBlockedMs, capacity, logger, metrics });
-    return new Infrastructure({ writer, requests }, messaging, leases, storage);
+    return new Infrastructure({ writer, requests, audit }, messaging, leases, storage);
   }
 
   /** After nothing writes any more. */
   async close(): Promise<void> {
     await this.leases.close();
     await this.storage.close();
+    await this.audit.close();
     await Promise.all([this.databases.writer.close(), this.databases.requests.close()]);
   }
 }

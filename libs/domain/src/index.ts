@@ -20,6 +20,7 @@ export type {
   ResultRequest,
   TaskAnswer,
 } from './answer.js';
+export type { AuditEntry } from './audit-entry.js';
 export { canonicalJson } from './canonical-json.js';
 export {
   ENVELOPE_VERSION,
@@ -70,6 +71,7 @@ export { LeaseKeeper } from './ports/lease-keeper.js';
 export type { HeldRun, CancelledRun } from './ports/lease-keeper.js';
 export { foldEvents } from './patch.js';
 export type { TaskPatch, StepPatch, ConfirmationPatch, ConfirmationClose } from './patch.js';
+export { AuditTrail } from './ports/audit-trail.js';
 export { AgentStore } from './ports/agent-store.js';
 export type { StoredAgent, AgentRecord, AgentEdit, AgentFileEntry, BackendVersion } from './ports/agent-store.js';
 export { BlobStore, CorruptBlobError } from './ports/blob-store.js';
@@ -128,7 +130,6 @@ export type {
   SubmitOutcome,
   CreatedOutcome,
   SubmissionKeys,
-  AuditEntry,
   TaskSnapshot,
   RecordedDecision,
   TaskFilter,

@@ -6,6 +6,7 @@ export type { LeaseOptions } from './lease/thread-lease-keeper.js';
 export { migrate, pendingMigrations } from './migrate.js';
 export type { MigrateOptions } from './migrate.js';
 export { PgAgentStore } from './stores/pg-agent-store.js';
+export { PgAuditTrail } from './stores/pg-audit-trail.js';
 export { PgBlobRemovals } from './stores/pg-blob-removals.js';
 export { PgEventLog } from './stores/pg-event-log.js';
 export { PgKeyStore } from './stores/pg-key-store.js';

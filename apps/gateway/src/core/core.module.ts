@@ -1,5 +1,6 @@
 import {
   AgentStore,
+  AuditTrail,
   BlobStore,
   type DatabaseHealth,
   EventBus,
@@ -41,6 +42,7 @@ export interface CorePorts {
   readonly log: EventLog;
   readonly agents: AgentStore;
   readonly keys: KeyStore;
+  readonly audit: AuditTrail;
   readonly blobs: BlobStore;
   readonly uploads: UploadStore;
   /** The largest upload, in bytes. */
@@ -72,6 +74,7 @@ function portProviders(ports: CorePorts): readonly NamedProvider[] {
     { provide: TaskStore, useValue: ports.tasks },
     { provide: EventLog, useValue: ports.log },
     { provide: AgentStore, useValue: ports.agents },
+    { provide: AuditTrail, useValue: ports.audit },
     { provide: BlobStore, useValue: ports.blobs },
     { provide: RunQueue, useValue: ports.queue },
     { provide: EventBus, useValue: ports.bus },

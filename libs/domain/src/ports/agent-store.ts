@@ -1,6 +1,6 @@
 import type { AgentDeclaration } from '../agent.js';
+import type { AuditEntry } from '../audit-entry.js';
 import type { RunPolicy } from './run-store.js';
-import type { AuditEntry } from './task-store.js';
 
 /** An agent as stored: its declaration as it was written, in the spelling of agents.yaml and without defaults. */
 export interface StoredAgent {

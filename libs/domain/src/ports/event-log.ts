@@ -1,9 +1,9 @@
+import type { AuditEntry } from '../audit-entry.js';
 import type { ErrorBody, EventBody } from '../event-table.js';
 import type { StoredEvent } from '../envelope.js';
 import type { EventId, TaskId, TaskKey } from '../ids.js';
 import type { TaskState } from '../state.js';
 import type { BlobReference } from './blob-store.js';
-import type { AuditEntry } from './task-store.js';
 
 /** An event ready to be stored: `json` is its payload's JSON text, at most PAYLOAD_MAX_BYTES. */
 export interface EventDraft {

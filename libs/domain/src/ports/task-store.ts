@@ -1,4 +1,5 @@
 import type { SessionStrategy } from '../agent.js';
+import type { AuditEntry } from '../audit-entry.js';
 import type { ArtifactBody, Detail, ErrorBody, ResultBody, UsageBody } from '../event-table.js';
 import type { FailureCode } from '../errors.js';
 import type { ArtifactId, TaskId, TaskKey } from '../ids.js';
@@ -81,19 +82,6 @@ export type SubmissionKeys = Pick<
   Submission,
   'tenant' | 'principal' | 'taskId' | 'ownTaskId' | 'idempotencyKey' | 'bodyHash'
 >;
-
-/** What an audit record says; sealing adds its place and proof. */
-export interface AuditEntry {
-  readonly tenant: string;
-  readonly principal: string;
-  readonly keyId: string;
-  readonly action: string;
-  readonly target: string;
-  readonly outcome: 'allowed' | 'denied';
-  /** JSON text of the details; no secrets. */
-  readonly details: string;
-  readonly requestId: string;
-}
 
 /** A task as stored. Times in ms since the epoch. */
 export interface TaskSnapshot {

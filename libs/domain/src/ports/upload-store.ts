@@ -1,6 +1,7 @@
+import type { AuditEntry } from '../audit-entry.js';
 import type { ArtifactId } from '../ids.js';
 import type { BlobReference } from './blob-store.js';
-import type { ArtifactRecord, AuditEntry, Page, PageRequest, TaskScope } from './task-store.js';
+import type { ArtifactRecord, Page, PageRequest, TaskScope } from './task-store.js';
 
 /** Bytes a caller has sent ahead of the task that uses them. */
 export interface Upload extends BlobReference {

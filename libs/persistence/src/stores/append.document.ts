@@ -1,15 +1,13 @@
 import {
   type Append,
-  type AuditEntry,
   type ConfirmationClose,
   type EventBody,
   foldEvents,
   isTerminal,
   type TaskPatch,
 } from '#lib/domain';
-import { newEventId } from '#lib/platform';
 import type { AppendPart } from './append.statement.js';
-import { uuidOf } from './event-id.js';
+import { auditRow } from './audit.columns.js';
 
 /** One append with what its events come to, folded once. */
 export interface FoldedAppend {
@@ -94,16 +92,12 @@ const ROWS: Readonly<Record<AppendPart, (folded: FoldedAppend, place: number) =>
     patch.finished && (session !== undefined || guard.kind === 'control') ? [{ place }] : [],
   conversations: ({ append: { session } }, place) =>
     session?.conversation === undefined ? [] : [{ place, data: session.conversation }],
-  audit: ({ append: { audit } }, place) => (audit ? [auditRow(audit, place)] : []),
+  audit: ({ append: { audit } }, place) => (audit ? [{ place, ...auditRow(audit) }] : []),
 };
 
 function closeRow({ state, decidedBy, decisions }: ConfirmationClose, place: number): Row {
   const texts = decisions.map((decision) => ({ tool_call_id: decision['tool_call_id'], decision: text(decision) }));
   return { place, state, decided_by: decidedBy, decisions: texts };
-}
-
-function auditRow({ keyId, requestId, ...entry }: AuditEntry, place: number): Row {
-  return { place, id: uuidOf(newEventId()), ...entry, key_id: keyId, request_id: requestId };
 }
 
 /** '' empties a column, null leaves it. */

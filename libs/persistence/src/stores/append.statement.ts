@@ -1,4 +1,5 @@
 import type { Statement } from '../database.js';
+import { AUDIT_RECORD, insertAudit } from './audit.columns.js';
 
 /** What an append changes besides heads and events; a statement is made, named and prepared per combination that occurs. */
 export const APPEND_PARTS = [
@@ -186,10 +187,7 @@ on conflict (tenant, agent_id, user_id, session_id) do update set
 where excluded.ordinal > c.ordinal`,
 
   audit: (p) => `
-insert into audit_records (id, tenant, principal, key_id, action, target, outcome, details, request_id)
-select p.id, p.tenant, p.principal, p.key_id, p.action, p.target, p.outcome, p.details, p.request_id
-from moved m join json_to_recordset(${p}::json) as p(place int, id uuid, tenant text, principal text, key_id text,
-  action text, target text, outcome text, details text, request_id text) on p.place = m.place`,
+${insertAudit(`moved m join json_to_recordset(${p}::json) as p(place int, ${AUDIT_RECORD}) on p.place = m.place`)}`,
 };
 
 const cache = new Map<string, Statement>();

@@ -6,9 +6,8 @@ import {
   type Upload,
   UploadStore,
 } from '#lib/domain';
-import { newEventId } from '#lib/platform';
 import type { Database, Statement } from '../database.js';
-import { uuidOf } from './event-id.js';
+import { auditValues, insertAuditValues } from './audit.columns.js';
 import { cut, decodeCursor } from './page.js';
 import { ARTIFACT_COLUMNS, ARTIFACT_ID, type ArtifactRow, decodeArtifact } from './task.rows.js';
 
@@ -27,13 +26,7 @@ export class PgUploadStore extends UploadStore {
       upload.mediaType,
       upload.size,
       upload.sha256,
-      uuidOf(newEventId()),
-      audit.keyId,
-      audit.action,
-      audit.target,
-      audit.outcome,
-      audit.details,
-      audit.requestId,
+      ...auditValues(audit),
     ]);
     return decodeArtifact(row as ArtifactRow);
   }
@@ -54,8 +47,7 @@ with a as (
   values ($1, $2, $3, 'input', $4, $5, $6, $7, clock_timestamp()) returning *
 ),
 audited as (
-  insert into audit_records (id, tenant, principal, key_id, action, target, outcome, details, request_id)
-  values ($8, $2, $3, $9, $10, $11, $12, $13, $14)
+  ${insertAuditValues(8)}
 )
 select ${ARTIFACT_COLUMNS} from a`,
 };

@@ -1,6 +1,7 @@
 import type { Submission } from '#lib/domain';
 import { newEventId } from '#lib/platform';
 import type { Statement } from '../database.js';
+import { type AuditSources, insertAudit } from './audit.columns.js';
 import { uuidOf } from './event-id.js';
 
 export type Columns = Readonly<Record<string, Column>>;
@@ -72,6 +73,14 @@ by_id as (
   returning tenant, key, task_key, principal, body_hash
 )`;
 
+const FROM_SUBMISSION: AuditSources = {
+  id: 'audit_id',
+  action: "'task.submit'",
+  target: 'task_id',
+  outcome: "'allowed'",
+  details: 'audit_details',
+};
+
 /** Head, task, first event and audit record of what is new. */
 export const MADE = `
 heads as (
@@ -90,8 +99,7 @@ first_events as (
   select task_key, 1, event_id, 'task.created', at, payload from fresh
 ),
 audited as (
-  insert into audit_records (id, tenant, principal, key_id, action, target, outcome, details, request_id)
-  select audit_id, tenant, principal, key_id, 'task.submit', task_id, 'allowed', audit_details, request_id from fresh
+  ${insertAudit('fresh', FROM_SUBMISSION)}
 )`;
 
 /** What each submission came to, and the rows its keys name. */
