@@ -8,8 +8,8 @@ import {
   type Route,
   unknownTools,
 } from '#lib/domain';
+import { compileSchema, type SchemaCheck, type SchemaError, type SchemaFault } from '#lib/tools';
 import { AGENT_DECLARATION, type AgentSource, type PolicySource, type RouteSource } from './agent.schema.js';
-import { compileSchema, type SchemaCheck, type SchemaFault } from './json-schema.js';
 
 /** What is known of a runner kind: enough to refuse a backend that could never run. */
 export interface RunnerKind {
@@ -17,7 +17,7 @@ export interface RunnerKind {
   readonly optionsSchema: Readonly<Record<string, unknown>>;
 }
 
-const checkDeclaration = compileSchema(AGENT_DECLARATION);
+const checkDeclaration = compileSchema(AGENT_DECLARATION, { all: true });
 
 /** What is wrong with one declaration by itself; none: it is an `AgentSource`. Paths are JSON Pointers into it. */
 export function declarationFaults(value: unknown, runners: readonly RunnerKind[]): readonly SchemaFault[] {
@@ -28,9 +28,7 @@ export function declarationFaults(value: unknown, runners: readonly RunnerKind[]
 /** Faults the schema cannot see: runner kinds, their options, schemas that are none. */
 function deepFaults(agent: AgentDeclaration, runners: readonly RunnerKind[]): readonly SchemaFault[] {
   const faults: SchemaFault[] = [];
-  if (agent.inputSchema && !compiled(agent.inputSchema)) {
-    faults.push({ path: '/input_schema', message: 'is no JSON Schema' });
-  }
+  if (agent.inputSchema) faults.push(...faultsBelow('/input_schema', schemaFaults(agent.inputSchema)));
   for (const name of unknownTools(agent.policy.tools ?? {}, agent.tools)) {
     faults.push({ path: `/policy/tools${pointerTo(name)}`, message: "is none of the agent's tools" });
   }
@@ -47,16 +45,29 @@ function backendFaults(backend: BackendChoice, path: string, runners: readonly R
   if (!runner) {
     return [{ path: `${path}/runner`, message: `must be one of ${runners.map(({ kind }) => kind).join(', ')}` }];
   }
-  const faults = compiled(runner.optionsSchema)?.(backend.options) ?? [];
-  return faults.map((fault) => ({ path: `${path}/options${fault.path}`, message: fault.message }));
+  return faultsBelow(`${path}/options`, optionsCheck(runner)(backend.options));
 }
 
-function compiled(schema: Readonly<Record<string, unknown>>): SchemaCheck | undefined {
+const optionChecks = new WeakMap<RunnerKind, SchemaCheck>();
+
+function optionsCheck(runner: RunnerKind): SchemaCheck {
+  const check = optionChecks.get(runner) ?? compileSchema(runner.optionsSchema, { all: true });
+  optionChecks.set(runner, check);
+  return check;
+}
+
+/** What keeps a schema from being used. */
+function schemaFaults(schema: object): readonly SchemaFault[] {
   try {
-    return compileSchema(schema);
-  } catch {
-    return undefined;
+    compileSchema(schema);
+    return [];
+  } catch (error) {
+    return (error as SchemaError).faults;
   }
+}
+
+function faultsBelow(path: string, faults: readonly SchemaFault[]): SchemaFault[] {
+  return faults.map((fault) => ({ path: path + fault.path, message: fault.message }));
 }
 
 /** A declaration in our words, complete with defaults. */

@@ -96,7 +96,7 @@ describe('the agents file', () => {
       one(`${ROUTES}, input_modes: [smell]`),
       '/agents/0/input_modes/0 must be one of text, data, file, image, audio, video',
     ],
-    [one(`${ROUTES}, input_schema: { type: 7 }`), '/agents/0/input_schema is no JSON Schema'],
+    [one(`${ROUTES}, input_schema: { type: 7 }`), '/agents/0/input_schema/type must be one of array, '],
     [
       one('routes: [{ when: { colour: red }, backends: [{ runner: workflow }] }]'),
       '/agents/0/routes/0/when/colour is not a known field',

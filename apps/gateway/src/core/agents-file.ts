@@ -1,15 +1,15 @@
 import { clashesOf } from '#lib/domain';
+import { compileSchema, type SchemaFault } from '#lib/tools';
 import { parse } from 'yaml';
 import { declarationFaults, decodeAgent, type RunnerKind } from './agent.declaration.js';
 import { AGENTS_FILE, type AgentSource } from './agent.schema.js';
-import { compileSchema, type SchemaFault } from './json-schema.js';
 
 /** The file cannot be used; the message names every fault by its path. */
 export class AgentsFileError extends Error {
   override readonly name = 'AgentsFileError';
 }
 
-const checkFile = compileSchema(AGENTS_FILE);
+const checkFile = compileSchema(AGENTS_FILE, { all: true });
 
 /** What the file declares, as it spells it. @throws AgentsFileError with every fault. */
 export function parseAgentsFile(text: string, runners: readonly RunnerKind[]): readonly AgentSource[] {

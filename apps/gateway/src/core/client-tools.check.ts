@@ -1,5 +1,5 @@
 import { type ClientTool, type Fault, pointerTo } from '#lib/domain';
-import { faultsOfSchema } from './json-schema.js';
+import { faultsOfSchema } from '#lib/tools';
 
 /** Tools of a caller in one task, at most. */
 const MAX_TOOLS = 64;

@@ -11,8 +11,8 @@ import {
   type InputMode,
   type PlacedPart,
 } from '#lib/domain';
+import { compileSchema, type SchemaCheck } from '#lib/tools';
 import { article, bytesOfBase64, faultsOfInput, isOfMode, MAX_INLINE_BYTES } from './input-parts.check.js';
-import { compileSchema, type SchemaCheck } from './json-schema.js';
 
 /** Artifacts that one input may name, at most: each is looked up. */
 const MAX_ARTIFACTS = 16;
@@ -153,7 +153,20 @@ function checkSchema(agent: AgentDeclaration, input: unknown): void {
 }
 
 function schemaOf(agent: AgentDeclaration, schema: Readonly<Record<string, unknown>>): SchemaCheck {
-  const known = checks.get(agent) ?? compileSchema(schema);
+  const known = checks.get(agent) ?? compiled(schema);
   checks.set(agent, known);
   return known;
+}
+
+/** References that a check of a whole input may follow: it is much longer than arguments are. */
+const INPUT_STEPS = 1_000_000;
+
+/** A schema that was declared when more was taken than today refuses everything, rather than nothing. */
+function compiled(schema: object): SchemaCheck {
+  try {
+    return compileSchema(schema, { all: true, steps: INPUT_STEPS });
+  } catch (error) {
+    const { message } = error as Error;
+    return () => [{ path: '', message: `cannot be checked: the schema of the agent ${message}`.slice(0, 500) }];
+  }
 }

@@ -1,6 +1,5 @@
 import type { ArgumentsCheck } from '#lib/domain';
-import { toolParameters } from '#lib/tools';
-import { compileSchema, type SchemaCheck } from './json-schema.js';
+import { toolParameters, compileSchema, type SchemaCheck } from '#lib/tools';
 
 const checks = new Map<string, SchemaCheck>();
 

@@ -154,7 +154,7 @@ describe('tools a caller runs itself', () => {
     [
       'with a broken pattern',
       withSchema({ type: 'object', properties: { a: { pattern: '(' } } }),
-      ['/tools/0/parameters'],
+      ['/tools/0/parameters/properties/a/pattern'],
     ],
     ['with an asynchronous schema', withSchema({ type: 'object', $async: true }), ['/tools/0/parameters/$async']],
     [
