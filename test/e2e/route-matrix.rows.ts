@@ -138,6 +138,7 @@ export const ROWS: readonly RouteRow[] = [
   { route: 'DELETE /v1/webhooks/{id}', needs: ['webhooks:write'], ask: named('x'), ok: 422 },
 
   // runtime
+  { route: 'GET /.well-known/jwks.json', needs: 'public' },
 
   // operations
   { route: 'GET /metrics', needs: ['metrics:read'] },

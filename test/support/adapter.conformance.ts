@@ -227,6 +227,7 @@ function createContext(root: string, given: Given): RunContext {
     options: {},
     detail: 'status',
     tools: { list: [], call: (name) => Promise.reject(new Error(`there is no tool ${name}`)) },
+    taskToken: () => Promise.reject(new Error('there are no tokens')),
     files: [],
     clientTools: [],
     workspace,

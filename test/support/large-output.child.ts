@@ -78,6 +78,7 @@ const executor = new TaskExecutor({
   stalls,
   workspaces: new Workspaces({ root: path.join(dir, 'work'), maxBytes: 1e9 }, blobs),
   tools: () => tools,
+  tokens: () => () => Promise.reject(new Error('no tokens')),
   customisers: [],
   logger,
 });

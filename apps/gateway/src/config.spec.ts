@@ -19,6 +19,7 @@ describe('readConfig', () => {
       maxBodyBytes: 1_048_576,
       maxUploadBytes: 104_857_600,
       syncWaitMs: 15_000,
+      tokens: { keys: undefined, issuer: 'urn:switchyard', lifeMs: 300_000 },
       leaseMs: 30_000,
       drainMs: 25_000,
       logLevel: 'info',

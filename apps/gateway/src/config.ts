@@ -1,5 +1,13 @@
 import { anyText, integerFrom, oneOf, readSettings, SettingsError, urlOf } from '#lib/platform';
-import { type ApiKey, type LinkKey, parseApiKey, parseLinkKeys } from '#lib/security';
+import {
+  type ApiKey,
+  type LinkKey,
+  parseApiKey,
+  parseLinkKeys,
+  TOKEN_SETTINGS,
+  type TokenOptions,
+  tokenOptionsOf,
+} from '#lib/security';
 import { STORAGE_SETTINGS, type StorageOptions, storageOf } from '#lib/storage';
 import path from 'node:path';
 
@@ -24,6 +32,7 @@ export const SETTINGS = {
     meaning: 'Keys that sign download links, the first signs; absent: one is made and kept in the database.',
     ...linkKeys,
   },
+  ...TOKEN_SETTINGS,
   MAX_BODY_BYTES: {
     default: '1048576',
     unit: 'bytes',
@@ -70,6 +79,7 @@ export interface GatewayConfig {
   readonly agentsFile: string;
   readonly adminKey: ApiKey | undefined;
   readonly linkKeys: readonly LinkKey[] | undefined;
+  readonly tokens: TokenOptions;
   readonly maxBodyBytes: number;
   readonly maxUploadBytes: number;
   readonly syncWaitMs: number;
@@ -95,6 +105,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): GatewayConfig 
     agentsFile: path.resolve(settings.AGENTS_FILE),
     adminKey: settings.ADMIN_API_KEY,
     linkKeys: settings.LINK_KEYS,
+    tokens: tokenOptionsOf(settings),
     maxBodyBytes: settings.MAX_BODY_BYTES,
     maxUploadBytes: settings.MAX_UPLOAD_BYTES,
     syncWaitMs: settings.SYNC_WAIT_SECONDS * 1_000,

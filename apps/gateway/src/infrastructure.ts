@@ -27,7 +27,7 @@ import {
   PgUploadStore,
 } from '#lib/persistence';
 import { PromMetrics } from '#lib/platform';
-import { isSecretOf, type LinkKey, LinkSigner, parseApiKey } from '#lib/security';
+import { isSecretOf, JwtTaskTokens, type LinkKey, LinkSigner, parseApiKey, tokenKeysFrom } from '#lib/security';
 import { openStorage } from '#lib/storage';
 import { randomBytes } from 'node:crypto';
 import type { GatewayConfig } from './config.js';
@@ -73,7 +73,6 @@ export async function openInfrastructure(
     closers.push(() => messaging.close());
     const storage = await openStorage(config.storage);
     closers.push(() => storage.close());
-    const signer = new LinkSigner(await linkKeys(config, new PgSecretStore(source)));
     const metrics = new PromMetrics('gateway');
     const ports = {
       logger,
@@ -87,7 +86,7 @@ export async function openInfrastructure(
       queue: messaging.queue,
       bus: messaging.bus,
       keyFormat: { parse: parseApiKey, isSecretOf },
-      links: { publicUrl, signer },
+      ...(await signersOver(new PgSecretStore(source), config, publicUrl)),
       runners: [...CATALOG, ...(await extraRunners(config.extraAdapters))],
     };
     return { ports, runs: new PgRunStore(requests), partitions: new PgPartitions(requests), close };
@@ -125,6 +124,17 @@ async function assertMigrated(databaseUrl: string): Promise<void> {
   });
   if (pending.length === 0) return;
   throw new DomainError('unavailable', `The database lacks ${pending.join(', ')}: run npm run migrate first.`);
+}
+
+/** What signs links and task tokens. */
+async function signersOver(
+  secrets: SecretStore,
+  config: GatewayConfig,
+  publicUrl: () => string,
+): Promise<Pick<Ports, 'links' | 'tokens'>> {
+  const signer = new LinkSigner(await linkKeys(config, secrets));
+  const keys = await tokenKeysFrom(config.tokens.keys, () => secrets);
+  return { links: { publicUrl, signer }, tokens: new JwtTaskTokens(keys, config.tokens) };
 }
 
 /** The configured keys, else one that all gateways share. */

@@ -1,6 +1,7 @@
 import type { ModelEndpoint } from '#lib/adapters/contract';
 import { anyText, integerFrom, oneOf, readSettings, SettingsError, urlOf } from '#lib/platform';
 import { STORAGE_SETTINGS, type StorageOptions, storageOf } from '#lib/storage';
+import { TOKEN_SETTINGS, type TokenOptions, tokenOptionsOf } from '#lib/security';
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import path from 'node:path';
@@ -57,6 +58,7 @@ export const SETTINGS = {
     meaning: 'What the workspace of one task may hold; a run that goes over it fails.',
     ...integerFrom(1_024, 107_374_182_400),
   },
+  ...TOKEN_SETTINGS,
   MODEL_BASE_URL: { meaning: 'An OpenAI-compatible endpoint; absent: the local model.', ...urlOf('http', 'https') },
   MODEL_API_KEY: { meaning: 'The key of that endpoint.', ...anyText },
   MODEL_NAME: { meaning: 'The model asked for there.', ...anyText },
@@ -91,6 +93,7 @@ export interface RuntimeConfig {
   readonly workDir: string;
   readonly workspaceMaxBytes: number;
   readonly storage: StorageOptions;
+  readonly tokens: TokenOptions;
   readonly model: ModelEndpoint | undefined;
   /** Names of attributes that runs are told beside the map of all. */
   readonly contextAttributes: readonly string[];
@@ -121,6 +124,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): RuntimeConfig 
     workDir: path.join(dataDir, 'work', runtimeId),
     workspaceMaxBytes: settings.WORKSPACE_MAX_BYTES,
     storage: storageOf(settings, dataDir),
+    tokens: tokenOptionsOf(settings),
     model: modelOf(settings),
     contextAttributes: settings.CONTEXT_ATTRIBUTES ?? [],
     executeModelCode: settings.SITE_BUILDER_EXECUTE === 'true',

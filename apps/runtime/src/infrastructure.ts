@@ -1,7 +1,8 @@
-import type { BlobStore, Logger, Metrics } from '#lib/domain';
+import type { BlobStore, Logger, Metrics, TaskTokens } from '#lib/domain';
 import { createMessaging, type Messaging } from '#lib/messaging';
 import {
   Database,
+  openDataSource,
   PgAuditTrail,
   PgBlobRemovals,
   PgDatabaseHealth,
@@ -9,9 +10,11 @@ import {
   PgPartitions,
   PgRetention,
   PgRunStore,
+  PgSecretStore,
   PgSessionStore,
   ThreadLeaseKeeper,
 } from '#lib/persistence';
+import { JwtTaskTokens, tokenKeysFrom, type TokenOptions } from '#lib/security';
 import { openStorage, type OpenStorage } from '#lib/storage';
 import type { RuntimeConfig } from './config.js';
 
@@ -38,12 +41,13 @@ export class Infrastructure {
   readonly blobs: BlobStore;
   readonly removals: PgBlobRemovals;
   readonly retention: PgRetention;
+  readonly tokens: TaskTokens;
 
   private constructor(
     private readonly databases: Databases,
     readonly messaging: Messaging,
     readonly leases: ThreadLeaseKeeper,
-    private readonly storage: OpenStorage,
+    private readonly parts: { readonly storage: OpenStorage; readonly tokens: TaskTokens },
   ) {
     const { writer, requests, audit } = databases;
     this.audit = audit;
@@ -52,7 +56,8 @@ export class Infrastructure {
     this.sessions = new PgSessionStore(requests);
     this.health = new PgDatabaseHealth(requests);
     this.partitions = new PgPartitions(requests);
-    this.blobs = storage.blobs;
+    this.blobs = parts.storage.blobs;
+    this.tokens = parts.tokens;
     this.removals = new PgBlobRemovals(requests);
     this.retention = new PgRetention(requests);
   }
@@ -63,20 +68,31 @@ export class Infrastructure {
   ): Promise<Infrastructure> {
     const { databaseUrl, redisUrl, runtimeId, leaseMs, maxBlockedMs, runSlots } = config;
     const storage = await openStorage(config.storage);
+    const tokens = await openTokens(config.tokens, databaseUrl);
     const messaging = await createMessaging({ databaseUrl, redisUrl, logger });
     const writer = new Database({ databaseUrl, max: 1, name: `writer ${runtimeId}` });
     const requests = new Database({ databaseUrl, max: REQUEST_CONNECTIONS, name: `runtime ${runtimeId}` });
     const audit = new PgAuditTrail(requests, logger);
     const capacity = runSlots * Math.max(1, config.pools?.length ?? 16) + SPARE_SLOTS;
     const leases = new ThreadLeaseKeeper({ databaseUrl, runtimeId, leaseMs, maxBlockedMs, capacity, logger, metrics });
-    return new Infrastructure({ writer, requests, audit }, messaging, leases, storage);
+    return new Infrastructure({ writer, requests, audit }, messaging, leases, { storage, tokens });
   }
 
   /** After nothing writes any more. */
   async close(): Promise<void> {
     await this.leases.close();
-    await this.storage.close();
+    await this.parts.storage.close();
     await this.audit.close();
     await Promise.all([this.databases.writer.close(), this.databases.requests.close()]);
+  }
+}
+
+async function openTokens({ keys, ...options }: TokenOptions, databaseUrl: string): Promise<TaskTokens> {
+  if (keys) return new JwtTaskTokens(keys, options);
+  const source = await openDataSource(databaseUrl);
+  try {
+    return new JwtTaskTokens(await tokenKeysFrom(keys, () => new PgSecretStore(source)), options);
+  } finally {
+    await source.destroy();
   }
 }

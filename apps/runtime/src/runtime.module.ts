@@ -12,6 +12,7 @@ import { AdapterHost } from './execution/adapter.host.js';
 import { isReservedName, promoteAttributes } from './execution/context-customisers.js';
 import { JobIntake } from './execution/job.intake.js';
 import { LiveRuns } from './execution/live-runs.js';
+import { tokensOf } from './execution/run-tokens.js';
 import { StallWatch } from './execution/stall.watch.js';
 import { TaskExecutor } from './execution/task.executor.js';
 import { TaskProcessor } from './execution/task.processor.js';
@@ -103,7 +104,7 @@ function running(config: RuntimeConfig, watch: Watch): Provider[] {
     {
       provide: TaskExecutor,
       useFactory: (
-        { blobs }: Infrastructure,
+        { blobs, tokens }: Infrastructure,
         adapters: AdapterHost,
         writer: EventWriter,
         stalls: StallWatch,
@@ -113,7 +114,7 @@ function running(config: RuntimeConfig, watch: Watch): Provider[] {
         const customisers = [promoteAttributes(contextAttributes)];
         const tools = toolsOf(BUILTIN_CATALOG);
         const ports = { adapters, writer, blobs, live, stalls, workspaces, tools, customisers, logger };
-        return new TaskExecutor(ports);
+        return new TaskExecutor({ ...ports, tokens: (run) => tokensOf(tokens, run, { runtimeId }) });
       },
       inject: [Infrastructure, AdapterHost, EventWriter, StallWatch, LiveRuns],
     },

@@ -121,6 +121,15 @@ export type {
 } from './ports/run-store.js';
 export { Retention } from './ports/retention.js';
 export { SecretStore } from './ports/secret-store.js';
+export { TASK_TOKEN_SCOPES, TaskTokens } from './ports/task-tokens.js';
+export type {
+  JsonWebKeySet,
+  MintedToken,
+  TaskGrant,
+  TaskTokenScope,
+  TokenRun,
+  TokenTerms,
+} from './ports/task-tokens.js';
 export { SessionStore } from './ports/session-store.js';
 export type { OvertakenTask, SessionTurns } from './ports/session-store.js';
 export { TaskStore } from './ports/task-store.js';

@@ -2,3 +2,9 @@ export { formatApiKey, hashSecret, isSecretOf, mintApiKey, parseApiKey } from '.
 export type { ApiKey } from './api-key.js';
 export { LinkSigner, parseLinkKeys } from './link-signer.js';
 export type { LinkKey, SignedRequest } from './link-signer.js';
+export { parseTokenKeys, tokenKeysFrom } from './token-keys.js';
+export type { TokenKey, TokenKeys } from './token-keys.js';
+export { TOKEN_SETTINGS, tokenOptionsOf } from './token.settings.js';
+export type { TokenOptions } from './token.settings.js';
+export { JwtTaskTokens } from './task-tokens.js';
+export type { TaskTokenOptions } from './task-tokens.js';

@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { parseNamedKeys } from './named-keys.js';
 
 /** A key that signs links; `id` travels in the link so that keys can be changed without breaking links in the wild. */
 export interface LinkKey {
@@ -13,18 +14,11 @@ export interface SignedRequest {
   readonly exp: string;
 }
 
-const KEY = /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9+/]{22,}={0,2})$/;
 const EXPIRY = /^\d{1,12}$/;
 
 /** `kid:base64,kid:base64`, secrets of at least 16 bytes. Undefined when the text is none. */
 export function parseLinkKeys(text: string): readonly LinkKey[] | undefined {
-  const keys = text.split(',').map((part) => {
-    const [, id, secret] = KEY.exec(part.trim()) ?? [];
-    return id === undefined || secret === undefined ? undefined : { id, secret: Buffer.from(secret, 'base64') };
-  });
-  const known = keys.filter((key) => key !== undefined);
-  const isUnique = new Set(known.map((key) => key.id)).size === keys.length;
-  return known.length === keys.length && isUnique ? known : undefined;
+  return parseNamedKeys(text, (id, secret) => ({ id, secret }));
 }
 
 /** Signs links with the first key and verifies them with all. */

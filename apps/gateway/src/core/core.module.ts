@@ -10,6 +10,7 @@ import {
   RunQueue,
   type SessionStore,
   TaskStore,
+  TaskTokens,
   type UploadStore,
 } from '#lib/domain';
 import { EventWriter, SessionAdvancer } from '#lib/execution';
@@ -53,6 +54,7 @@ export interface CorePorts {
   readonly bus: EventBus;
   readonly keyFormat: KeyFormat;
   readonly links: Links;
+  readonly tokens: TaskTokens;
   readonly runners: readonly (RunnerKind & RunnerTraits)[];
 }
 
@@ -76,6 +78,7 @@ function portProviders(ports: CorePorts): readonly NamedProvider[] {
     { provide: AgentStore, useValue: ports.agents },
     { provide: AuditTrail, useValue: ports.audit },
     { provide: BlobStore, useValue: ports.blobs },
+    { provide: TaskTokens, useValue: ports.tokens },
     { provide: RunQueue, useValue: ports.queue },
     { provide: EventBus, useValue: ports.bus },
   ];

@@ -1,6 +1,7 @@
 import type { RunContext, RunnerAnswer, ToolClient, ToolDescription } from '#lib/adapters/contract';
 import type { Claim, ClientTool } from '#lib/domain';
 import { type ContextCustomiser, contextValues } from './context-customisers.js';
+import type { TokenSource } from './run-tokens.js';
 import type { RunInput } from './run-input.js';
 import type { Workspace } from './workspaces.js';
 
@@ -9,11 +10,15 @@ export interface RunMeans {
   readonly input: RunInput;
   readonly workspace: Workspace;
   readonly tools: ToolClient;
+  readonly taskToken: TokenSource;
   readonly customisers: readonly ContextCustomiser[];
 }
 
 /** What an adapter is told of a run. The context is parsed here, once, from the text as it was sent. */
-export function createRunContext(claim: Claim, { input, workspace, tools, customisers }: RunMeans): RunContext {
+export function createRunContext(
+  claim: Claim,
+  { input, workspace, tools, taskToken, customisers }: RunMeans,
+): RunContext {
   const context = JSON.parse(claim.context) as Readonly<Record<string, unknown>>;
   const { parent_session_id } = context;
   return {
@@ -37,6 +42,7 @@ export function createRunContext(claim: Claim, { input, workspace, tools, custom
     conversation: claim.conversation === null ? undefined : (JSON.parse(claim.conversation) as unknown),
     answer: claim.answer === null ? undefined : (JSON.parse(claim.answer) as RunnerAnswer),
     tools,
+    taskToken,
     clientTools: clientToolsOf(claim),
     get workspace() {
       return workspace.path;

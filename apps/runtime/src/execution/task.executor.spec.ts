@@ -60,6 +60,7 @@ async function createStage(options: Options = {}) {
     stalls,
     workspaces: new Workspaces({ root: WORK, maxBytes: 100_000 }, blobs),
     tools: () => tools,
+    tokens: () => () => Promise.reject(new Error('no tokens')),
     customisers,
     logger,
   });

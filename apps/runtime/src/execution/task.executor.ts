@@ -9,6 +9,7 @@ import type { LiveRuns } from './live-runs.js';
 import { createRunContext } from './run-context.js';
 import { errorBody, type FailureDetails, judge } from './run-failure.js';
 import { readRunInput } from './run-input.js';
+import type { TokenSource } from './run-tokens.js';
 import type { StallWatch } from './stall.watch.js';
 import { guardTools, type ToolSource } from './tool-access.js';
 import { keepRest } from './workspace.keeper.js';
@@ -26,6 +27,7 @@ export interface ExecutorPorts {
   readonly stalls: StallWatch;
   readonly workspaces: Workspaces;
   readonly tools: ToolSource;
+  readonly tokens: (run: LiveRun) => TokenSource;
   readonly customisers: readonly ContextCustomiser[];
   readonly logger: Logger;
 }
@@ -82,7 +84,9 @@ export class TaskExecutor {
       const input = read instanceof Promise ? await read : read;
       const client = this.ports.tools(claim, { signal: run.signal, input: input.readable });
       const tools = guardTools(client, { run, recorder, live: this.ports.live });
-      const context = createRunContext(claim, { input, workspace, tools, customisers: this.ports.customisers });
+      const { customisers } = this.ports;
+      const taskToken = this.ports.tokens(run);
+      const context = createRunContext(claim, { input, workspace, tools, taskToken, customisers });
       stream = adapter.start(context, run.signal)[Symbol.asyncIterator]();
       const outcome = await Promise.race([this.pump(stream, stage), run.abandoned]);
       return outcome ? { outcome } : {};

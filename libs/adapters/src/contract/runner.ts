@@ -124,6 +124,12 @@ export interface RunContext {
   /** Present when this run follows an answer that no checkpoint holds yet. */
   readonly answer?: RunnerAnswer;
   readonly tools: ToolClient;
+  /**
+   * A token that stands for this run: the runtime API takes it, or whoever is named as its audience. It lives for minutes
+   * and dies with the run, so ask each time one is needed. It is a secret: it goes into no prompt, event or log.
+   * Throws an AdapterError `cancelled` once the run is to stop.
+   */
+  taskToken(audience?: string): Promise<string>;
   /** Tools the caller runs itself: a run asks for a call by pausing with a confirmation of the kind `client_tool`. */
   readonly clientTools: readonly ToolDescription[];
   /** Absolute path of the task's own directory; exists, is writable, bounded in size. */

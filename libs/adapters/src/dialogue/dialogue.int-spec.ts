@@ -83,6 +83,7 @@ function contextOf(given: Given): RunContext {
     options: given.options ?? {},
     detail: given.detail ?? 'verbose',
     tools: given.tools ?? toolClient([], {}),
+    taskToken: () => Promise.reject(new Error('no tokens')),
     files: [],
     clientTools: given.clientTools ?? [],
     workspace: '/nowhere',

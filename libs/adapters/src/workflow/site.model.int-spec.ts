@@ -61,6 +61,7 @@ async function play({ script, context = {}, execute = false, signal }: Given): P
       options: {},
       detail: 'verbose',
       tools: { list: [], call: () => Promise.reject(new Error('no tools')) },
+      taskToken: () => Promise.reject(new Error('no tokens')),
       files: [],
       clientTools: [],
       workspace,

@@ -56,6 +56,7 @@ async function contextOf(given: Partial<RunContext> = {}): Promise<RunContext> {
     options: {},
     detail: 'verbose',
     tools: { list: [], call: () => Promise.reject(new Error('no tools')) },
+    taskToken: () => Promise.reject(new Error('no tokens')),
     files: [],
     clientTools: [],
     workspace,
