@@ -17,6 +17,7 @@ describe('readConfig', () => {
       adminKey: undefined,
       linkKeys: undefined,
       maxBodyBytes: 1_048_576,
+      outbound: { allowPublic: true, rules: [] },
       maxUploadBytes: 104_857_600,
       syncWaitMs: 15_000,
       tokens: { keys: undefined, issuer: 'urn:switchyard', lifeMs: 300_000 },

@@ -6,6 +6,9 @@ import {
   parseLinkKeys,
   TOKEN_SETTINGS,
   type TokenOptions,
+  OUTBOUND_SETTINGS,
+  type OutboundPolicy,
+  outboundPolicyOf,
   tokenOptionsOf,
 } from '#lib/security';
 import { STORAGE_SETTINGS, type StorageOptions, storageOf } from '#lib/storage';
@@ -33,6 +36,7 @@ export const SETTINGS = {
     ...linkKeys,
   },
   ...TOKEN_SETTINGS,
+  ...OUTBOUND_SETTINGS,
   MAX_BODY_BYTES: {
     default: '1048576',
     unit: 'bytes',
@@ -80,6 +84,7 @@ export interface GatewayConfig {
   readonly adminKey: ApiKey | undefined;
   readonly linkKeys: readonly LinkKey[] | undefined;
   readonly tokens: TokenOptions;
+  readonly outbound: OutboundPolicy;
   readonly maxBodyBytes: number;
   readonly maxUploadBytes: number;
   readonly syncWaitMs: number;
@@ -106,6 +111,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): GatewayConfig 
     adminKey: settings.ADMIN_API_KEY,
     linkKeys: settings.LINK_KEYS,
     tokens: tokenOptionsOf(settings),
+    outbound: outboundPolicyOf(settings),
     maxBodyBytes: settings.MAX_BODY_BYTES,
     maxUploadBytes: settings.MAX_UPLOAD_BYTES,
     syncWaitMs: settings.SYNC_WAIT_SECONDS * 1_000,

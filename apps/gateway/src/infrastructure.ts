@@ -27,7 +27,15 @@ import {
   PgUploadStore,
 } from '#lib/persistence';
 import { PromMetrics } from '#lib/platform';
-import { isSecretOf, JwtTaskTokens, type LinkKey, LinkSigner, parseApiKey, tokenKeysFrom } from '#lib/security';
+import {
+  GuardedOutbound,
+  isSecretOf,
+  JwtTaskTokens,
+  type LinkKey,
+  LinkSigner,
+  parseApiKey,
+  tokenKeysFrom,
+} from '#lib/security';
 import { openStorage } from '#lib/storage';
 import { randomBytes } from 'node:crypto';
 import type { GatewayConfig } from './config.js';
@@ -87,6 +95,7 @@ export async function openInfrastructure(
       bus: messaging.bus,
       keyFormat: { parse: parseApiKey, isSecretOf },
       ...(await signersOver(new PgSecretStore(source), config, publicUrl)),
+      outbound: new GuardedOutbound(config.outbound),
       runners: [...CATALOG, ...(await extraRunners(config.extraAdapters))],
     };
     return { ports, runs: new PgRunStore(requests), partitions: new PgPartitions(requests), close };

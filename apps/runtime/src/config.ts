@@ -1,7 +1,14 @@
 import type { ModelEndpoint } from '#lib/adapters/contract';
 import { anyText, integerFrom, oneOf, readSettings, SettingsError, urlOf } from '#lib/platform';
+import {
+  OUTBOUND_SETTINGS,
+  type OutboundPolicy,
+  outboundPolicyOf,
+  TOKEN_SETTINGS,
+  type TokenOptions,
+  tokenOptionsOf,
+} from '#lib/security';
 import { STORAGE_SETTINGS, type StorageOptions, storageOf } from '#lib/storage';
-import { TOKEN_SETTINGS, type TokenOptions, tokenOptionsOf } from '#lib/security';
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import path from 'node:path';
@@ -52,6 +59,7 @@ export const SETTINGS = {
     ...anyText,
   },
   ...STORAGE_SETTINGS,
+  ...OUTBOUND_SETTINGS,
   WORKSPACE_MAX_BYTES: {
     default: '268435456',
     unit: 'bytes',
@@ -94,6 +102,7 @@ export interface RuntimeConfig {
   readonly workspaceMaxBytes: number;
   readonly storage: StorageOptions;
   readonly tokens: TokenOptions;
+  readonly outbound: OutboundPolicy;
   readonly model: ModelEndpoint | undefined;
   /** Names of attributes that runs are told beside the map of all. */
   readonly contextAttributes: readonly string[];
@@ -125,6 +134,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): RuntimeConfig 
     workspaceMaxBytes: settings.WORKSPACE_MAX_BYTES,
     storage: storageOf(settings, dataDir),
     tokens: tokenOptionsOf(settings),
+    outbound: outboundPolicyOf(settings),
     model: modelOf(settings),
     contextAttributes: settings.CONTEXT_ATTRIBUTES ?? [],
     executeModelCode: settings.SITE_BUILDER_EXECUTE === 'true',

@@ -1,4 +1,4 @@
-import type { BlobStore, Logger, Metrics, TaskTokens } from '#lib/domain';
+import type { BlobStore, Logger, Metrics, OutboundClient, TaskTokens } from '#lib/domain';
 import { createMessaging, type Messaging } from '#lib/messaging';
 import {
   Database,
@@ -14,7 +14,7 @@ import {
   PgSessionStore,
   ThreadLeaseKeeper,
 } from '#lib/persistence';
-import { JwtTaskTokens, tokenKeysFrom, type TokenOptions } from '#lib/security';
+import { GuardedOutbound, JwtTaskTokens, tokenKeysFrom, type TokenOptions } from '#lib/security';
 import { openStorage, type OpenStorage } from '#lib/storage';
 import type { RuntimeConfig } from './config.js';
 
@@ -30,6 +30,12 @@ interface Databases {
   readonly audit: PgAuditTrail;
 }
 
+interface Parts {
+  readonly storage: OpenStorage;
+  readonly tokens: TaskTokens;
+  readonly outbound: OutboundClient;
+}
+
 /** Everything that reaches out of this process, opened and closed as one. */
 export class Infrastructure {
   readonly audit: PgAuditTrail;
@@ -39,6 +45,7 @@ export class Infrastructure {
   readonly health: PgDatabaseHealth;
   readonly partitions: PgPartitions;
   readonly blobs: BlobStore;
+  readonly outbound: OutboundClient;
   readonly removals: PgBlobRemovals;
   readonly retention: PgRetention;
   readonly tokens: TaskTokens;
@@ -47,7 +54,7 @@ export class Infrastructure {
     private readonly databases: Databases,
     readonly messaging: Messaging,
     readonly leases: ThreadLeaseKeeper,
-    private readonly parts: { readonly storage: OpenStorage; readonly tokens: TaskTokens },
+    private readonly parts: Parts,
   ) {
     const { writer, requests, audit } = databases;
     this.audit = audit;
@@ -58,6 +65,7 @@ export class Infrastructure {
     this.partitions = new PgPartitions(requests);
     this.blobs = parts.storage.blobs;
     this.tokens = parts.tokens;
+    this.outbound = parts.outbound;
     this.removals = new PgBlobRemovals(requests);
     this.retention = new PgRetention(requests);
   }
@@ -75,14 +83,15 @@ export class Infrastructure {
     const audit = new PgAuditTrail(requests, logger);
     const capacity = runSlots * Math.max(1, config.pools?.length ?? 16) + SPARE_SLOTS;
     const leases = new ThreadLeaseKeeper({ databaseUrl, runtimeId, leaseMs, maxBlockedMs, capacity, logger, metrics });
-    return new Infrastructure({ writer, requests, audit }, messaging, leases, { storage, tokens });
+    const outbound = new GuardedOutbound(config.outbound);
+    return new Infrastructure({ writer, requests, audit }, messaging, leases, { storage, tokens, outbound });
   }
 
   /** After nothing writes any more. */
   async close(): Promise<void> {
     await this.leases.close();
-    await this.parts.storage.close();
     await this.audit.close();
+    await this.parts.storage.close();
     await Promise.all([this.databases.writer.close(), this.databases.requests.close()]);
   }
 }

@@ -105,6 +105,14 @@ export { Metrics, NO_METRICS } from './ports/metrics.js';
 export type { Reading } from './ports/metrics.js';
 export { METRICS } from './metrics.js';
 export type { MetricLabels, MetricName, MetricOf, MetricSpec } from './metrics.js';
+export { OUTBOUND_PURPOSES, OutboundClient, OutboundError, isOutboundError } from './ports/outbound.js';
+export type {
+  OutboundErrorCode,
+  OutboundLimits,
+  OutboundPurpose,
+  OutboundRequest,
+  OutboundResponse,
+} from './ports/outbound.js';
 export { RunConsumer, RunQueue } from './ports/run-queue.js';
 export type { ConsumeOptions } from './ports/run-queue.js';
 export { RunStore } from './ports/run-store.js';

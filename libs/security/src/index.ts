@@ -8,3 +8,8 @@ export { TOKEN_SETTINGS, tokenOptionsOf } from './token.settings.js';
 export type { TokenOptions } from './token.settings.js';
 export { JwtTaskTokens } from './task-tokens.js';
 export type { TaskTokenOptions } from './task-tokens.js';
+export { GuardedOutbound } from './guarded.outbound.js';
+export type { GuardedOutboundOptions } from './guarded.outbound.js';
+export { OUTBOUND_SETTINGS, outboundPolicyOf, parseOutboundRules } from './outbound.rules.js';
+export type { OutboundPolicy, OutboundRule } from './outbound.rules.js';
+export type { Resolve } from './outbound.target.js';

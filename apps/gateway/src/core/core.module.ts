@@ -7,6 +7,7 @@ import {
   EventLog,
   type KeyStore,
   Logger,
+  OutboundClient,
   RunQueue,
   type SessionStore,
   TaskStore,
@@ -55,6 +56,7 @@ export interface CorePorts {
   readonly keyFormat: KeyFormat;
   readonly links: Links;
   readonly tokens: TaskTokens;
+  readonly outbound: OutboundClient;
   readonly runners: readonly (RunnerKind & RunnerTraits)[];
 }
 
@@ -81,6 +83,7 @@ function portProviders(ports: CorePorts): readonly NamedProvider[] {
     { provide: TaskTokens, useValue: ports.tokens },
     { provide: RunQueue, useValue: ports.queue },
     { provide: EventBus, useValue: ports.bus },
+    { provide: OutboundClient, useValue: ports.outbound },
   ];
 }
 
