@@ -30,6 +30,7 @@ export const SETTINGS = {
   DATA_DIR: { default: '.data', meaning: 'Folder of artifacts, unless STORAGE_DIR says otherwise.', ...anyText },
   ...STORAGE_SETTINGS,
   AGENTS_FILE: { default: 'agents.yaml', meaning: 'The agents and their backends.', ...anyText },
+  LIMITS_FILE: { meaning: 'What tenants and keys may use at once; absent: generous limits for all.', ...anyText },
   ADMIN_API_KEY: { meaning: 'A key with every scope that exists from the start; never shown.', ...apiKey },
   LINK_KEYS: {
     meaning: 'Keys that sign download links, the first signs; absent: one is made and kept in the database.',
@@ -81,6 +82,7 @@ export interface GatewayConfig {
   readonly publicUrl: string | undefined;
   readonly storage: StorageOptions;
   readonly agentsFile: string;
+  readonly limitsFile: string | undefined;
   readonly adminKey: ApiKey | undefined;
   readonly linkKeys: readonly LinkKey[] | undefined;
   readonly tokens: TokenOptions;
@@ -108,6 +110,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): GatewayConfig 
     publicUrl: settings.PUBLIC_URL?.replace(/\/+$/, ''),
     storage: storageOf(settings, settings.DATA_DIR),
     agentsFile: path.resolve(settings.AGENTS_FILE),
+    limitsFile: settings.LIMITS_FILE && path.resolve(settings.LIMITS_FILE),
     adminKey: settings.ADMIN_API_KEY,
     linkKeys: settings.LINK_KEYS,
     tokens: tokenOptionsOf(settings),

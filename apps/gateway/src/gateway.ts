@@ -12,6 +12,7 @@ import type { GatewayConfig } from './config.js';
 import { ensureAdminKey } from './core/admin-key.js';
 import { AgentDirectory } from './core/agent.directory.js';
 import { AgentsFileError, parseAgentsFile } from './core/agents-file.js';
+import { Quotas } from './core/quotas.js';
 import { StreamHub } from './core/stream-hub.js';
 import { openGauges } from './gauges.js';
 import { GatewayModule } from './gateway.module.js';
@@ -50,6 +51,7 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
     app.get(Readiness, { strict: false }).become('serving');
     await app.listen(config.port, config.host);
     place.url = urlOf(app, config.host);
+    app.get(Quotas, { strict: false }).start();
     const sweeps = startSweeps(app, infrastructure, config);
     logger.info('the gateway listens', { address: place.url });
     return { url: place.url, stop: () => stop(app, { infrastructure, sweeps, drainMs: config.drainMs }) };
@@ -119,6 +121,7 @@ async function stop(app: INestApplication, { infrastructure, sweeps, drainMs }: 
   app.get(StreamHub, { strict: false }).close();
   await app.get(EventWriter, { strict: false }).close();
   await app.get(SessionAdvancer, { strict: false }).close();
+  await app.get(Quotas, { strict: false }).close();
   await app.close();
   await infrastructure.close();
 }

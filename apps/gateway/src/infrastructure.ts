@@ -25,6 +25,7 @@ import {
   PgSessionStore,
   PgTaskStore,
   PgUploadStore,
+  PgUsageStore,
 } from '#lib/persistence';
 import { PromMetrics } from '#lib/platform';
 import {
@@ -41,6 +42,7 @@ import { randomBytes } from 'node:crypto';
 import type { GatewayConfig } from './config.js';
 import type { RunnerKind } from './core/agent.declaration.js';
 import type { CorePorts } from './core/core.module.js';
+import { readLimitsFile } from './core/limits-file.js';
 import type { RunnerTraits } from './core/runner-traits.js';
 
 /** What the process has opened, to be closed last. */
@@ -89,6 +91,7 @@ export async function openInfrastructure(
       audit,
       ...storesOver(requests, source, metrics),
       blobs: storage.blobs,
+      limits: await readLimitsFile(config.limitsFile),
       maxUploadBytes: config.maxUploadBytes,
       syncWaitMs: config.syncWaitMs,
       queue: messaging.queue,
@@ -105,7 +108,10 @@ export async function openInfrastructure(
   }
 }
 
-type Stores = Pick<Ports, 'tasks' | 'sessions' | 'agents' | 'keys' | 'removals' | 'retention' | 'uploads' | 'health'>;
+type Stores = Pick<
+  Ports,
+  'tasks' | 'sessions' | 'agents' | 'keys' | 'removals' | 'retention' | 'uploads' | 'usage' | 'health'
+>;
 
 function storesOver(
   requests: Database,
@@ -120,6 +126,7 @@ function storesOver(
     removals: new PgBlobRemovals(requests),
     retention: new PgRetention(requests),
     uploads: new PgUploadStore(requests),
+    usage: new PgUsageStore(requests),
     health: new PgDatabaseHealth(requests),
   };
 }

@@ -1,3 +1,5 @@
+import type { LimitStanding } from './limit.js';
+
 /** The catalogue of errors callers see. `docs/errors.md` is compared with it by a test. */
 export const ERRORS = {
   invalid_request: { status: 400, title: 'The request is not valid', retryable: false },
@@ -16,7 +18,9 @@ export const ERRORS = {
   session_busy: { status: 409, title: 'The session has an unfinished task', retryable: true },
   gone: { status: 410, title: 'It existed and was removed', retryable: false },
   precondition_failed: { status: 412, title: 'It is no longer what the request expects', retryable: false },
+  request_timeout: { status: 408, title: 'The request did not arrive in time', retryable: true },
   payload_too_large: { status: 413, title: 'The body is too large', retryable: false },
+  uri_too_long: { status: 414, title: 'The address is too long', retryable: false },
   unsupported_media_type: { status: 415, title: 'The content type is not supported', retryable: false },
   range_not_satisfiable: { status: 416, title: 'No byte of the asked range exists', retryable: false },
   unsupported_input: { status: 422, title: 'The agent does not take this input', retryable: false },
@@ -24,6 +28,7 @@ export const ERRORS = {
   unknown_agent: { status: 422, title: 'There is no such agent', retryable: false },
   agent_disabled: { status: 422, title: 'The agent takes no new tasks', retryable: true },
   not_available: { status: 422, title: 'Known, but not available in this version', retryable: false },
+  headers_too_large: { status: 431, title: 'The header fields are too large', retryable: false },
   rate_limited: { status: 429, title: 'A limit was reached', retryable: true },
   internal: { status: 500, title: 'Something went wrong on our side', retryable: true },
   unavailable: { status: 503, title: 'A backing service is not available', retryable: true },
@@ -44,6 +49,8 @@ export interface ErrorDetails {
   readonly faults?: readonly Fault[];
   /** Seconds after which trying again makes sense. */
   readonly retryAfterSeconds?: number;
+  /** Which limit was reached. */
+  readonly limit?: LimitStanding;
   readonly cause?: unknown;
   /** Further members of the problem document, by name. */
   readonly extensions?: Readonly<Record<string, unknown>>;
@@ -54,6 +61,7 @@ export class DomainError extends Error {
   override readonly name = 'DomainError';
   readonly faults: readonly Fault[];
   readonly retryAfterSeconds: number | undefined;
+  readonly limit: LimitStanding | undefined;
   readonly extensions: Readonly<Record<string, unknown>>;
 
   constructor(
@@ -64,6 +72,7 @@ export class DomainError extends Error {
     super(message, { cause: details.cause });
     this.faults = details.faults ?? [];
     this.retryAfterSeconds = details.retryAfterSeconds;
+    this.limit = details.limit;
     this.extensions = details.extensions ?? {};
   }
 }

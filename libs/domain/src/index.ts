@@ -67,6 +67,7 @@ export { pointerTo } from './json-pointer.js';
 export { isArtifactId, isEventId, isTaskId } from './ids.js';
 export { applyMergePatch } from './merge-patch.js';
 export type { Branded, TaskKey, TaskId, EventId, ArtifactId } from './ids.js';
+export type { LimitStanding, LimitUnit } from './limit.js';
 export { LeaseKeeper } from './ports/lease-keeper.js';
 export type { HeldRun, CancelledRun } from './ports/lease-keeper.js';
 export { foldEvents } from './patch.js';
@@ -154,6 +155,8 @@ export type {
   PageRequest,
   ArtifactRecord,
 } from './ports/task-store.js';
+export { UsageStore } from './ports/usage-store.js';
+export type { GatewayUsage, OpenTasks, OpenUse, UsagePeriod } from './ports/usage-store.js';
 export { UploadStore } from './ports/upload-store.js';
 export type { Upload } from './ports/upload-store.js';
 export { UNPROJECTED_COLUMNS, applyPatch } from './projection.js';

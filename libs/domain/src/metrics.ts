@@ -126,6 +126,12 @@ export const METRICS = define({
     labels: [],
     help: 'Event streams that are open.',
   },
+  switchyard_limits_refused_total: {
+    kind: 'counter',
+    of: 'gateway',
+    labels: ['scope', 'limit'],
+    help: 'What was refused with 429: by whose limit, tenant or key, and which.',
+  },
   switchyard_http_requests_total: {
     kind: 'counter',
     of: 'gateway',

@@ -18,3 +18,4 @@ export { PgPartitions } from './stores/pg-partitions.js';
 export { PgRetention } from './stores/pg-retention.js';
 export { PgSecretStore } from './stores/pg-secret-store.js';
 export { PgUploadStore } from './stores/pg-upload-store.js';
+export { PgUsageStore } from './stores/pg-usage-store.js';

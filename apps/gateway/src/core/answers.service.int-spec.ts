@@ -14,6 +14,7 @@ import { AnswersService } from './answers.service.js';
 import type { Caller } from './caller.js';
 import { CancellationsService } from './cancellations.service.js';
 import { RunEnqueuer } from './run.enqueuer.js';
+import type { Quotas } from './quotas.js';
 import type { StreamHub } from './stream-hub.js';
 import { TasksService } from './tasks.service.js';
 
@@ -42,7 +43,7 @@ function createGateway(name: string): Gateway {
   const logger = new SilentLogger();
   const writer = new EventWriter({ log, bus, logger });
   // Nobody waits for a stream here.
-  const tasks = new TasksService(store, undefined as unknown as StreamHub);
+  const tasks = new TasksService(store, undefined as unknown as StreamHub, undefined as unknown as Quotas);
   const enqueuer = new RunEnqueuer(queue, logger, { advance: () => undefined });
   const answers = new AnswersService(tasks, store, writer, enqueuer);
   const cancellations = new CancellationsService(tasks, { writer, bus, queue });

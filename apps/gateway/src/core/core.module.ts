@@ -13,6 +13,7 @@ import {
   TaskStore,
   TaskTokens,
   type UploadStore,
+  type UsageStore,
 } from '#lib/domain';
 import { EventWriter, SessionAdvancer } from '#lib/execution';
 import { PromMetrics, Readiness } from '#lib/platform';
@@ -26,6 +27,8 @@ import { ApiKeyAuthenticator, type KeyFormat } from './api-key.authenticator.js'
 import { ArtifactsService, type Links } from './artifacts.service.js';
 import { Authenticator } from './authenticator.js';
 import { CancellationsService } from './cancellations.service.js';
+import type { LimitTable } from './limits.js';
+import { Quotas } from './quotas.js';
 import { RunEnqueuer } from './run.enqueuer.js';
 import type { RunnerTraits } from './runner-traits.js';
 import { StreamHub } from './stream-hub.js';
@@ -47,6 +50,8 @@ export interface CorePorts {
   readonly audit: AuditTrail;
   readonly blobs: BlobStore;
   readonly uploads: UploadStore;
+  readonly usage: UsageStore;
+  readonly limits: LimitTable;
   /** The largest upload, in bytes. */
   readonly maxUploadBytes: number;
   readonly syncWaitMs: number;
@@ -119,6 +124,7 @@ function sharedServices(ports: CorePorts): readonly NamedProvider[] {
     { provide: Authenticator, useFactory: () => new ApiKeyAuthenticator(ports.keys, ports.keyFormat) },
     { provide: Readiness, useFactory: () => new Readiness(ports.health, ports.bus) },
     { provide: StreamHub, useFactory: () => new StreamHub(ports) },
+    { provide: Quotas, useFactory: () => new Quotas(ports) },
   ];
 }
 
@@ -145,14 +151,14 @@ function taskServices(ports: CorePorts): readonly NamedProvider[] {
   return [
     {
       provide: SubmissionsService,
-      useFactory: (directory: AgentDirectory, enqueuer: RunEnqueuer, hub: StreamHub) =>
-        new SubmissionsService(ports.tasks, directory, enqueuer, hub),
-      inject: [AgentDirectory, RunEnqueuer, StreamHub],
+      useFactory: (directory: AgentDirectory, enqueuer: RunEnqueuer, hub: StreamHub, quotas: Quotas) =>
+        new SubmissionsService({ ...ports, quotas }, directory, enqueuer, hub),
+      inject: [AgentDirectory, RunEnqueuer, StreamHub, Quotas],
     },
     {
       provide: TasksService,
-      useFactory: (hub: StreamHub) => new TasksService(ports.tasks, hub),
-      inject: [StreamHub],
+      useFactory: (hub: StreamHub, quotas: Quotas) => new TasksService(ports.tasks, hub, quotas),
+      inject: [StreamHub, Quotas],
     },
     {
       provide: CancellationsService,
@@ -172,8 +178,9 @@ function taskServices(ports: CorePorts): readonly NamedProvider[] {
     },
     {
       provide: StreamsService,
-      useFactory: (tasks: TasksService, hub: StreamHub) => new StreamsService(tasks, hub, ports.log),
-      inject: [TasksService, StreamHub],
+      useFactory: (tasks: TasksService, hub: StreamHub, quotas: Quotas) =>
+        new StreamsService(tasks, hub, ports.log, quotas),
+      inject: [TasksService, StreamHub, Quotas],
     },
   ];
 }
@@ -183,8 +190,9 @@ function artifactServices(ports: CorePorts): readonly NamedProvider[] {
     { provide: ArtifactsService, useFactory: () => new ArtifactsService(ports, ports.links) },
     {
       provide: UploadsService,
-      useFactory: (artifacts: ArtifactsService) => new UploadsService(ports, artifacts, ports.maxUploadBytes),
-      inject: [ArtifactsService],
+      useFactory: (artifacts: ArtifactsService, quotas: Quotas) =>
+        new UploadsService({ ...ports, quotas }, artifacts, ports.maxUploadBytes),
+      inject: [ArtifactsService, Quotas],
     },
   ];
 }

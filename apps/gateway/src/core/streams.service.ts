@@ -12,6 +12,7 @@ import {
 import { within } from '#lib/platform';
 import type { Caller } from './caller.js';
 import { type FrameFilter, FrameTextStream, isShown } from './frame-texts.js';
+import type { Quotas } from './quotas.js';
 import type { SeenTask, StreamHub } from './stream-hub.js';
 import type { Submitted } from './submissions.service.js';
 import type { FeedReader, Frames } from './task-feed.js';
@@ -50,6 +51,12 @@ export interface EventPage {
   readonly state: TaskState;
 }
 
+/** A task, and where in its log a reader stands. */
+interface Place {
+  readonly task: SeenTask;
+  readonly afterSeq: number;
+}
+
 /**
  * Ready text of server-sent events, whole frames, some of them joined. Ends right after the terminal event.
  * `return()` settles a `next()` that waits.
@@ -66,6 +73,7 @@ export class StreamsService {
     private readonly tasks: Pick<TasksService, 'snapshot'>,
     private readonly hub: StreamHub,
     private readonly log: EventLog,
+    private readonly quotas: Pick<Quotas, 'hold'>,
   ) {}
 
   /** Resolves when the stream is in force; what may fail with a status has been done. */
@@ -82,17 +90,13 @@ export class StreamsService {
 
   async page(caller: Caller, taskId: string, view: PageView): Promise<EventPage> {
     const { task, afterSeq } = await this.find(caller, taskId, view.cursor);
-    const found = await this.collect(task, afterSeq, view);
+    const found = await this.collect(caller, { task, afterSeq }, view);
     const tail = (await this.log.tails([task.taskKey])).get(task.taskKey);
     if (!tail) throw new DomainError('not_found', 'There is no such task.');
     return { ...found, hasMore: found.nextSeq < tail.lastSeq, state: tail.state };
   }
 
-  private async find(
-    caller: Caller,
-    taskId: string,
-    cursor: CursorText | undefined,
-  ): Promise<{ readonly task: SeenTask; readonly afterSeq: number }> {
+  private async find(caller: Caller, taskId: string, cursor: CursorText | undefined): Promise<Place> {
     const { taskKey, taskId: id, lastSeq, state } = await this.tasks.snapshot(caller, taskId);
     const afterSeq = cursor === undefined ? 0 : await this.seqOf(taskKey, cursor);
     return { task: { taskKey, taskId: id, lastSeq, isEnded: isTerminal(state) }, afterSeq };
@@ -110,16 +114,17 @@ export class StreamsService {
 
   /** Reads on until there is something to show, the log ends, or the time is over. */
   private async collect(
-    task: SeenTask,
-    afterSeq: number,
+    caller: Caller,
+    { task, afterSeq }: Place,
     view: PageView,
   ): Promise<Pick<EventPage, 'events' | 'nextSeq'>> {
     if (view.waitMs === 0 || task.isEnded) return this.collectStored(task, afterSeq, view);
-    const reader = await this.hub.open(task, afterSeq);
+    const slot = this.quotas.hold('waits', caller);
     try {
-      return await this.collectLive(reader, afterSeq, view);
+      const reader = await this.hub.open(task, afterSeq);
+      return await this.collectLive(reader, afterSeq, view).finally(() => reader.return());
     } finally {
-      await reader.return();
+      slot.release();
     }
   }
 

@@ -28,6 +28,7 @@ import { createHash } from 'node:crypto';
 import type { AgentDirectory } from './agent.directory.js';
 import { auditOf, type Caller, taskScopeOf } from './caller.js';
 import { checkInput, findInputArtifacts, type ReadInput, readInput } from './input.check.js';
+import type { Quotas } from './quotas.js';
 import type { RawJson } from './raw-json.js';
 import type { RunEnqueuer } from './run.enqueuer.js';
 import type { StreamHub } from './stream-hub.js';
@@ -79,10 +80,15 @@ const DEFAULT_PRIORITY = 5;
 const NO_HASH = new Uint8Array(0);
 const NO_CONTEXT: RawJson = { text: '{}', value: {} };
 
+export interface SubmissionsPorts {
+  readonly tasks: TaskStore;
+  readonly quotas: Pick<Quotas, 'task'>;
+}
+
 /** Takes tasks in. */
 export class SubmissionsService {
   constructor(
-    private readonly store: TaskStore,
+    private readonly ports: SubmissionsPorts,
     private readonly agents: AgentDirectory,
     private readonly enqueuer: RunEnqueuer,
     private readonly hub: StreamHub,
@@ -90,7 +96,7 @@ export class SubmissionsService {
 
   /**
    * @throws DomainError `invalid_request`, `idempotency_conflict`, `gone`, `unknown_agent`, `agent_disabled`, `no_route`,
-   * `unsupported_input`, `not_available`, `payload_too_large`, `session_busy`
+   * `unsupported_input`, `not_available`, `payload_too_large`, `session_busy`, `rate_limited`
    */
   async submit(caller: Caller, request: SubmitRequest): Promise<Submitted> {
     const asked = readRequest(caller, request);
@@ -98,22 +104,34 @@ export class SubmissionsService {
     const keys = keysOf(caller, request, taskKey);
     // A repeat is answered before the agent may have changed its mind about such tasks.
     const isNamed = keys.ownTaskId || keys.idempotencyKey !== undefined;
-    const known = isNamed ? await this.store.find(keys) : undefined;
+    const known = isNamed ? await this.ports.tasks.find(keys) : undefined;
     if (known) return this.repeated(asked, known);
-    const { backend, on } = await this.prepare(asked, { ...keys, taskKey });
-    let submission = on(backend);
-    if (request.isFollowed) this.hub.expect(submission);
-    let outcome = await this.store.submit(submission);
-    if (outcome.kind === 'elsewhere') {
-      submission = on(outcome.backend);
-      outcome = await this.store.submit(submission);
-    }
+    const prepared = await this.prepare(asked, { ...keys, taskKey });
+    const { submission, outcome } = await this.store(caller, prepared, request.isFollowed ?? false);
     if (outcome.kind !== 'created') return this.repeated(asked, outcome);
     // Another process may start a task in line before we come to tell its first event; its reader looks into the log.
     if (request.isFollowed && outcome.turn === 'now') this.hub.begin(taskKey, firstFrame(submission, outcome.atMs));
     this.enqueuer.submitted(submission, outcome);
     const { taskId, agentId } = submission;
     return { taskKey, taskId, state: 'queued', lastSeq: 1, created: true, warnings: this.warnings(asked, agentId) };
+  }
+
+  /** Within the limits of the caller, which an answer to a repeat never asks. */
+  private async store(caller: Caller, { backend, on }: Prepared, isFollowed: boolean): Promise<Stored> {
+    const admission = await this.ports.quotas.task(caller);
+    let outcome: SubmitOutcome | undefined;
+    try {
+      let submission = on(backend);
+      if (isFollowed) this.hub.expect(submission);
+      outcome = await this.ports.tasks.submit(submission);
+      if (outcome.kind === 'elsewhere') {
+        submission = on(outcome.backend);
+        outcome = await this.ports.tasks.submit(submission);
+      }
+      return { submission, outcome };
+    } finally {
+      admission(outcome?.kind === 'created');
+    }
   }
 
   private async repeated(asked: Asked, outcome: SubmitOutcome): Promise<Submitted> {
@@ -127,7 +145,7 @@ export class SubmissionsService {
     if (outcome.kind === 'elsewhere') throw new Error('a session has left its backend');
     if (outcome.kind === 'gone') throw removed();
     const { taskKey, taskId } = outcome;
-    const task = await this.store.snapshot({ tenant: asked.caller.tenant }, taskId);
+    const task = await this.ports.tasks.snapshot({ tenant: asked.caller.tenant }, taskId);
     if (!task) throw removed();
     const { state, lastSeq, agentId } = task;
     return { taskKey, taskId, state, lastSeq, created: false, warnings: this.warnings(asked, agentId) };
@@ -152,7 +170,7 @@ export class SubmissionsService {
     });
     checkInput(routed.agent, input);
     const scope = taskScopeOf(caller);
-    const inputArtifacts = await findInputArtifacts(routed.agent, input, (id) => this.store.artifact(scope, id));
+    const inputArtifacts = await findInputArtifacts(routed.agent, input, (id) => this.ports.tasks.artifact(scope, id));
     const seed = weightSeed(routed, { tenant, user, sessionId, taskId: keys.taskId });
     const point = pointOf(createHash('sha256').update(seed).digest());
     const backend = await this.agents.version(routed, chooseBackend(routed.route, point));
@@ -194,6 +212,12 @@ type Backend = Pick<BackendVersion, 'id' | 'runner' | 'pool'>;
 interface Prepared {
   readonly backend: Backend;
   readonly on: (backend: Backend) => Submission;
+}
+
+/** What was sent to the store, and what came of it. */
+interface Stored {
+  readonly submission: Submission;
+  readonly outcome: SubmitOutcome;
 }
 
 function firstFrame({ taskId, created }: Submission, atMs: number): Frame {

@@ -1,4 +1,4 @@
-import type { TaskSnapshot } from '#lib/domain';
+import { isDomainError, type TaskSnapshot } from '#lib/domain';
 import type { Caller } from './caller.js';
 import type { Submitted } from './submissions.service.js';
 import { isSettled, type TasksService } from './tasks.service.js';
@@ -12,11 +12,17 @@ export class SyncService {
   ) {}
 
   /**
-   * The task when it has ended or waits for somebody, undefined when neither comes in time: the task goes on.
-   * Rejects with the reason of `signal`, which frees everything the wait holds.
+   * The task when it has ended or waits for somebody, undefined when neither comes in time, or when too many wait already:
+   * the task goes on. Rejects with the reason of `signal`, which frees everything the wait holds.
    */
   async outcome(caller: Caller, submitted: Submitted, signal: AbortSignal): Promise<TaskSnapshot | undefined> {
-    const { task } = await this.tasks.waitFrom(caller, submitted, { timeoutMs: this.patienceMs, signal });
-    return isSettled(task) ? task : undefined;
+    try {
+      const { task } = await this.tasks.waitFrom(caller, submitted, { timeoutMs: this.patienceMs, signal });
+      return isSettled(task) ? task : undefined;
+    } catch (error) {
+      // The task is taken: to refuse now would tell its caller to send it again.
+      if (isDomainError(error) && error.code === 'rate_limited') return undefined;
+      throw error;
+    }
   }
 }

@@ -12,6 +12,7 @@ import {
 } from '#lib/domain';
 import { within } from '#lib/platform';
 import { type Caller, taskScopeOf } from './caller.js';
+import type { Quotas } from './quotas.js';
 import type { StreamHub } from './stream-hub.js';
 import type { FeedReader } from './task-feed.js';
 
@@ -27,6 +28,11 @@ export interface Patience {
   readonly signal?: AbortSignal;
 }
 
+interface Deadline {
+  readonly deadlineMs: number;
+  readonly signal: AbortSignal | undefined;
+}
+
 /** A task as somebody found it. */
 export type SeenState = Pick<TaskSnapshot, 'taskKey' | 'taskId' | 'state' | 'lastSeq'>;
 
@@ -35,6 +41,7 @@ export class TasksService {
   constructor(
     private readonly store: TaskStore,
     private readonly hub: StreamHub,
+    private readonly quotas: Pick<Quotas, 'hold'>,
   ) {}
 
   async snapshot(caller: Caller, taskId: string): Promise<TaskSnapshot> {
@@ -52,7 +59,8 @@ export class TasksService {
     return this.store.steps(taskKey, page);
   }
 
-  /** Resolves when the task ended or waits for somebody, or when the time is over; rejects with the reason of `signal`. */
+  /** Resolves when the task ended or waits for somebody, or when the time is over; rejects with the reason of `signal`, or
+   * `rate_limited` where too many wait. */
   async wait(caller: Caller, taskId: string, patience: Patience): Promise<Waited> {
     const deadlineMs = performance.now() + patience.timeoutMs;
     const task = await this.snapshot(caller, taskId);
@@ -64,6 +72,15 @@ export class TasksService {
   async waitFrom(caller: Caller, seen: SeenState, { timeoutMs, signal }: Patience): Promise<Waited> {
     if (isSettled(seen)) return { task: await this.snapshot(caller, seen.taskId), timedOut: false };
     const deadlineMs = performance.now() + timeoutMs;
+    const slot = this.quotas.hold('waits', caller);
+    try {
+      return await this.await(caller, seen, { deadlineMs, signal });
+    } finally {
+      slot.release();
+    }
+  }
+
+  private async await(caller: Caller, seen: SeenState, { deadlineMs, signal }: Deadline): Promise<Waited> {
     const reader = await this.hub.open({ ...seen, isEnded: false }, seen.lastSeq);
     try {
       const isOver = await settles(reader, deadlineMs, signal);

@@ -1,4 +1,5 @@
 import {
+  type ArtifactRecord,
   type BlobStore,
   DomainError,
   isArtifactId,
@@ -10,12 +11,15 @@ import {
 import { newArtifactId } from '#lib/platform';
 import type { ArtifactsService, LinkedArtifact } from './artifacts.service.js';
 import { auditOf, type Caller, taskScopeOf } from './caller.js';
+import type { Quotas } from './quotas.js';
 import { type ByteLimits, receivedBytes } from './received-bytes.js';
 
 /** Bytes on their way in. */
 export interface UploadRequest extends Pick<ByteLimits, 'expected'> {
   readonly name: string;
   readonly mediaType: string;
+  /** What its sender says; absent: it does not. */
+  readonly announcedBytes?: number | undefined;
   readonly content: AsyncIterable<Uint8Array>;
   readonly requestId: string;
 }
@@ -24,6 +28,7 @@ export interface UploadsPorts {
   readonly uploads: UploadStore;
   readonly tasks: TaskStore;
   readonly blobs: BlobStore;
+  readonly quotas: Pick<Quotas, 'room'>;
 }
 
 /** What callers send ahead of the tasks that use it. */
@@ -35,8 +40,19 @@ export class UploadsService {
     readonly maxBytes: number,
   ) {}
 
-  /** Streams to storage, then names what is there. @throws what `receivedBytes` does; nothing is kept then. */
+  /** Streams to storage, then names what is there. @throws what `receivedBytes` does, or `rate_limited`; nothing is kept then. */
   async upload(caller: Caller, request: UploadRequest): Promise<LinkedArtifact> {
+    const settle = await this.ports.quotas.room(caller, request.announcedBytes ?? 0);
+    let stored: ArtifactRecord | undefined;
+    try {
+      stored = await this.store(caller, request);
+      return this.artifacts.link(stored);
+    } finally {
+      settle(stored?.size ?? 0);
+    }
+  }
+
+  private async store(caller: Caller, request: UploadRequest): Promise<ArtifactRecord> {
     const { name, mediaType, content, expected, requestId } = request;
     const { tenant, principal } = caller;
     const limits = { maxBytes: this.maxBytes, expected };
@@ -44,8 +60,7 @@ export class UploadsService {
     const artifactId = newArtifactId();
     const deed = { action: 'artifact.upload', target: artifactId, details: { ...blob }, requestId };
     const audit = auditOf(caller, deed);
-    const stored = await this.ports.uploads.add({ artifactId, tenant, principal, name, mediaType, ...blob, audit });
-    return this.artifacts.link(stored);
+    return this.ports.uploads.add({ artifactId, tenant, principal, name, mediaType, ...blob, audit });
   }
 
   /** Oldest first. */

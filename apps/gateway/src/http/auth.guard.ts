@@ -1,10 +1,12 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { DomainError } from '#lib/domain';
 import type { Scope } from '#lib/domain';
 import { Authenticator } from '../core/authenticator.js';
+import type { Quotas } from '../core/quotas.js';
+import { announceLimit } from './rate-limit.js';
 import { bindCaller, SCOPES_KEY } from './scopes.decorator.js';
 
 const BEARER = /^Bearer +(\S+)$/i;
@@ -15,6 +17,7 @@ export class AuthGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
     private readonly authenticator: Authenticator,
+    private readonly quotas?: Quotas,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -23,6 +26,8 @@ export class AuthGuard implements CanActivate {
     if (needed.length === 0) return true;
     const request = context.switchToHttp().getRequest<IncomingMessage>();
     const caller = await this.authenticator.authenticate(credentialOf(request.headers));
+    // Before anything else is looked at: what is refused must cost little.
+    announceLimit(context.switchToHttp().getResponse<ServerResponse>(), this.quotas?.request(caller));
     const missing = needed.filter((scope) => !caller.scopes.has(scope));
     if (missing.length > 0) throw new DomainError('forbidden', `The key lacks the scope ${missing.join(', ')}.`);
     bindCaller(request, caller);

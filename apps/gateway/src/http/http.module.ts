@@ -3,6 +3,7 @@ import type { DynamicModule, ModuleMetadata } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, DiscoveryModule, Reflector } from '@nestjs/core';
 import { Logger } from '#lib/domain';
 import { Authenticator } from '../core/authenticator.js';
+import { Quotas } from '../core/quotas.js';
 import { AuthGuard } from './auth.guard.js';
 import { DocsController } from './docs.controller.js';
 import { ErrorFilter } from './error.filter.js';
@@ -10,10 +11,13 @@ import { ApiDescription } from './openapi.js';
 import { RouteCheck } from './route.check.js';
 import { EventStreams } from './sse.js';
 
+/** Without them nothing is limited. */
+const QUOTAS = { token: Quotas, optional: true };
+
 /** What every surface shares: authentication, error bodies, streams, and the check that no route is open by mistake. */
 @Module({ controllers: [DocsController] })
 export class HttpModule {
-  /** `core` are the modules that offer `Authenticator` and `Logger`. */
+  /** `core` are the modules that offer `Authenticator`, `Logger` and `Quotas`. */
   static over(core: ModuleMetadata['imports']): DynamicModule {
     return {
       module: HttpModule,
@@ -21,12 +25,17 @@ export class HttpModule {
       providers: [
         RouteCheck,
         { provide: ApiDescription, useFactory: () => new ApiDescription() },
-        { provide: EventStreams, useFactory: (logger: Logger) => new EventStreams(logger), inject: [Logger] },
+        {
+          provide: EventStreams,
+          useFactory: (logger: Logger, quotas?: Quotas) => new EventStreams(logger, quotas),
+          inject: [Logger, QUOTAS],
+        },
         { provide: APP_FILTER, useFactory: (logger: Logger) => new ErrorFilter(logger), inject: [Logger] },
         {
           provide: APP_GUARD,
-          useFactory: (reflector: Reflector, authenticator: Authenticator) => new AuthGuard(reflector, authenticator),
-          inject: [Reflector, Authenticator],
+          useFactory: (reflector: Reflector, authenticator: Authenticator, quotas?: Quotas) =>
+            new AuthGuard(reflector, authenticator, quotas),
+          inject: [Reflector, Authenticator, QUOTAS],
         },
       ],
       exports: [EventStreams],

@@ -1,5 +1,6 @@
 import { DomainError, ERRORS, isDomainError } from '#lib/domain';
 import type { ErrorCode, Fault } from '#lib/domain';
+import { limitHeaders } from './rate-limit.js';
 
 /** Media type of error bodies (RFC 9457). */
 export const PROBLEM_TYPE = 'application/problem+json';
@@ -13,6 +14,8 @@ export interface Problem {
   readonly detail: string;
   readonly instance: string;
   readonly errors?: readonly Fault[];
+  /** As of draft-ietf-httpapi-ratelimit-headers-10, 5.1. */
+  readonly 'violated-policies'?: readonly string[];
 }
 
 const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
@@ -21,10 +24,13 @@ const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
   404: 'not_found',
   405: 'method_not_allowed',
   406: 'not_acceptable',
+  408: 'request_timeout',
   410: 'gone',
   413: 'payload_too_large',
+  414: 'uri_too_long',
   415: 'unsupported_media_type',
   429: 'rate_limited',
+  431: 'headers_too_large',
   503: 'unavailable',
 };
 
@@ -64,6 +70,7 @@ export function encodeProblem(error: DomainError, path: string): Problem {
     detail: error.message,
     instance: path,
     ...(error.faults.length > 0 && { errors: error.faults }),
+    ...(error.limit && { 'violated-policies': [error.limit.policy] }),
   };
 }
 
@@ -71,7 +78,8 @@ export function encodeProblem(error: DomainError, path: string): Problem {
 export function errorHeaders(error: DomainError): Readonly<Record<string, string>> {
   if (error.code === 'unauthenticated') return { 'WWW-Authenticate': 'Bearer' };
   if (error.code === 'rate_limited' || error.code === 'unavailable') {
-    return { 'Retry-After': String(error.retryAfterSeconds ?? DEFAULT_RETRY_SECONDS) };
+    const retryAfter = String(error.retryAfterSeconds ?? DEFAULT_RETRY_SECONDS);
+    return { 'Retry-After': retryAfter, ...(error.limit && limitHeaders(error.limit)) };
   }
   return {};
 }

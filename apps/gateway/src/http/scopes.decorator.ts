@@ -25,9 +25,14 @@ export function bindCaller(request: object, caller: Caller): void {
   (request as { [CALLER]?: Caller })[CALLER] = caller;
 }
 
+/** The caller that the guard let through, where the route has one. */
+export function findCaller(request: object): Caller | undefined {
+  return (request as { [CALLER]?: Caller })[CALLER];
+}
+
 /** The caller that the guard let through; a public route has none. */
 export function callerOf(request: object): Caller {
-  const caller = (request as { [CALLER]?: Caller })[CALLER];
+  const caller = findCaller(request);
   if (caller === undefined) throw new Error('A public route has no caller.');
   return caller;
 }

@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '#lib/domain';
+import type { Quotas, Slot } from '../core/quotas.js';
 import { onOver } from './exchange.js';
+import { findCaller } from './scopes.decorator.js';
 
 /** How often a silent stream shows that it lives. */
 export const KEEP_ALIVE_MS = 15_000;
@@ -25,7 +27,10 @@ export class EventStreams {
   private timer: NodeJS.Timeout | undefined;
   private isClosing = false;
 
-  constructor(private readonly logger: Pick<Logger, 'error'>) {}
+  constructor(
+    private readonly logger: Pick<Logger, 'error'>,
+    private readonly quotas?: Pick<Quotas, 'hold'>,
+  ) {}
 
   /** Streams that are open now. */
   get size(): number {
@@ -33,12 +38,13 @@ export class EventStreams {
   }
 
   /**
-   * Serves one stream. `open` does what may still fail with a status; when it resolves, headers go out and this resolves
+   * Serves one stream. A caller at its limit is refused before. `open` does what may still fail with a status; when it resolves, headers go out and this resolves
    * too: a silent stream keeps nothing of its request's way through the framework. However the stream ends, also when the
    * client left while it was being opened, `return()` of the source is called once.
    */
   async serve(request: IncomingMessage, response: ServerResponse, open: () => Promise<FrameSource>): Promise<void> {
-    const stream = new EventStream(response);
+    const caller = findCaller(request);
+    const stream = new EventStream(response, caller && this.quotas?.hold('streams', caller));
     this.add(stream);
     if (this.isClosing) stream.end();
     let source: FrameSource;
@@ -75,6 +81,7 @@ export class EventStreams {
 
   private remove(stream: EventStream): void {
     this.open.delete(stream);
+    stream.slot?.release();
     if (this.open.size > 0) return;
     clearInterval(this.timer);
     this.timer = undefined;
@@ -90,7 +97,11 @@ class EventStream {
   private headers: NodeJS.Immediate | undefined;
   private wake: (() => void) | undefined;
 
-  constructor(private readonly response: ServerResponse) {
+  constructor(
+    private readonly response: ServerResponse,
+    /** What it takes of its caller's limit. */
+    readonly slot: Slot | undefined,
+  ) {
     // Attached before anything is awaited: a client that is gone by then is never announced again.
     onOver(response, () => this.leave());
     response.on('drain', () => this.wake?.());

@@ -14,8 +14,9 @@ const CONTROL = /[\u0000-\u001f\u007f]/;
 export function decodeUpload(request: Request, query: UploadQuery, maxBytes: number): Omit<UploadRequest, 'requestId'> {
   const upload = { name: nameOf(request, query), mediaType: mediaTypeOf(request), expected: digestOf(request) };
   if (!hasBody(request)) throw refusal('', 'required', 'a body is required');
-  if ((announcedBytes(request) ?? 0) > maxBytes) throw tooLarge(maxBytes);
-  return { ...upload, content: bytesOf(request) };
+  const announced = announcedBytes(request);
+  if ((announced ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  return { ...upload, announcedBytes: announced, content: bytesOf(request) };
 }
 
 function nameOf(request: Request, query: UploadQuery): string {
