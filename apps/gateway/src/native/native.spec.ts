@@ -732,7 +732,14 @@ describe('an upload', () => {
     ]);
     const expected = { header: 'x-sha256', sha256: sha };
     expect(seen).toEqual([
-      { name: 'a b.png', mediaType: 'image/png', expected, announcedBytes: 3, size: 3, requestId: answer.headers['x-request-id'] },
+      {
+        name: 'a b.png',
+        mediaType: 'image/png',
+        expected,
+        announcedBytes: 3,
+        size: 3,
+        requestId: answer.headers['x-request-id'],
+      },
     ]);
   });
 
