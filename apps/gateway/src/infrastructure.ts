@@ -91,9 +91,7 @@ export async function openInfrastructure(
       audit,
       ...storesOver(requests, source, metrics),
       blobs: storage.blobs,
-      limits: await readLimitsFile(config.limitsFile),
-      maxUploadBytes: config.maxUploadBytes,
-      syncWaitMs: config.syncWaitMs,
+      ...(await boundsOf(config)),
       queue: messaging.queue,
       bus: messaging.bus,
       keyFormat: { parse: parseApiKey, isSecretOf },
@@ -140,6 +138,15 @@ async function assertMigrated(databaseUrl: string): Promise<void> {
   });
   if (pending.length === 0) return;
   throw new DomainError('unavailable', `The database lacks ${pending.join(', ')}: run npm run migrate first.`);
+}
+
+/** How much and how long. @throws LimitsFileError */
+async function boundsOf({
+  limitsFile,
+  maxUploadBytes,
+  syncWaitMs,
+}: GatewayConfig): Promise<Pick<Ports, 'limits' | 'maxUploadBytes' | 'syncWaitMs'>> {
+  return { limits: await readLimitsFile(limitsFile), maxUploadBytes, syncWaitMs };
 }
 
 /** What signs links and task tokens. */
