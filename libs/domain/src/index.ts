@@ -128,6 +128,8 @@ export type {
   DueTask,
   ExpiredWait,
 } from './ports/run-store.js';
+export { isSecretName, REDACTED, redactFields, redactSecrets, redactValue } from './redaction.js';
+export { mayHoldSecret } from './secret-hints.js';
 export { Retention } from './ports/retention.js';
 export { SecretStore } from './ports/secret-store.js';
 export { TASK_TOKEN_SCOPES, TaskTokens } from './ports/task-tokens.js';
