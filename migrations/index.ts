@@ -8,6 +8,7 @@ import { Sessions1764500000008 } from './0008-sessions.js';
 import { Life1764500000009 } from './0009-life.js';
 import { Artifacts1764500000010 } from './0010-artifacts.js';
 import { AgentsAndRetention1764500000011 } from './0011-agents-and-retention.js';
+import { TokenCalls1764500000013 } from './0013-token-calls.js';
 import { Limits1764500000019 } from './0019-limits.js';
 
 /** In the order they are applied. */
@@ -22,5 +23,6 @@ export const MIGRATIONS = [
   Life1764500000009,
   Artifacts1764500000010,
   AgentsAndRetention1764500000011,
+  TokenCalls1764500000013,
   Limits1764500000019,
 ];

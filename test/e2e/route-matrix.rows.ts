@@ -54,6 +54,7 @@ const AGENT = {
   input_modes: ['text'],
   routes: [{ backends: [{ runner: 'scripted' }] }],
 };
+const INVOKED = (): Ask => ({ params: { name: 'summarise' }, body: { tool_call_id: 'c', arguments: {} } });
 const WEBHOOK = { url: 'https://example.com/hook' };
 const ofTask = ({ task }: World): Ask => ({ params: { id: task } });
 const named = (id: string) => (): Ask => ({ params: { id } });
@@ -139,6 +140,11 @@ export const ROWS: readonly RouteRow[] = [
 
   // runtime
   { route: 'GET /.well-known/jwks.json', needs: 'public' },
+  { route: 'GET /v1/runtime/tools', needs: 'task token', ok: 401 },
+  { route: 'POST /v1/runtime/tools/{name}:invoke', needs: 'task token', ask: INVOKED, ok: 401 },
+  { route: 'POST /v1/runtime/token:renew', needs: 'task token', ok: 401 },
+  // A key with `tools:read` is taken as well; test/e2e/task-tokens.e2e-spec.ts shows whose tokens it may ask about.
+  { route: 'POST /v1/runtime/token:introspect', needs: 'task token', ask: () => ({ body: { token: 'x' } }), ok: 401 },
 
   // operations
   { route: 'GET /metrics', needs: ['metrics:read'] },

@@ -20,6 +20,7 @@ import {
   PgKeyStore,
   PgPartitions,
   PgRetention,
+  PgRunCalls,
   PgRunStore,
   PgSecretStore,
   PgSessionStore,
@@ -38,6 +39,7 @@ import {
   tokenKeysFrom,
 } from '#lib/security';
 import { openStorage } from '#lib/storage';
+import { BUILTIN_CATALOG } from '#lib/tools';
 import { randomBytes } from 'node:crypto';
 import type { GatewayConfig } from './config.js';
 import type { RunnerKind } from './core/agent.declaration.js';
@@ -95,6 +97,7 @@ export async function openInfrastructure(
       queue: messaging.queue,
       bus: messaging.bus,
       keyFormat: { parse: parseApiKey, isSecretOf },
+      catalog: BUILTIN_CATALOG,
       ...(await signersOver(new PgSecretStore(source), config, publicUrl)),
       outbound: new GuardedOutbound(config.outbound),
       runners: [...CATALOG, ...(await extraRunners(config.extraAdapters))],
@@ -108,7 +111,7 @@ export async function openInfrastructure(
 
 type Stores = Pick<
   Ports,
-  'tasks' | 'sessions' | 'agents' | 'keys' | 'removals' | 'retention' | 'uploads' | 'usage' | 'health'
+  'calls' | 'tasks' | 'sessions' | 'agents' | 'keys' | 'removals' | 'retention' | 'uploads' | 'usage' | 'health'
 >;
 
 function storesOver(
@@ -118,6 +121,7 @@ function storesOver(
 ): Stores {
   return {
     tasks: new PgTaskStore(requests, metrics),
+    calls: new PgRunCalls(requests),
     sessions: new PgSessionStore(requests),
     agents: new PgAgentStore(source),
     keys: new PgKeyStore(source),

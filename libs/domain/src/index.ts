@@ -89,6 +89,7 @@ export type {
   RunGuard,
   ControlGuard,
   Append,
+  CallRecord,
   SessionEnd,
   DispatchReason,
   Dispatch,
@@ -116,6 +117,8 @@ export type {
 } from './ports/outbound.js';
 export { RunConsumer, RunQueue } from './ports/run-queue.js';
 export type { ConsumeOptions } from './ports/run-queue.js';
+export { RunCalls } from './ports/run-calls.js';
+export type { CallRequest, CallReservation, CallTerms, RunStanding } from './ports/run-calls.js';
 export { RunStore } from './ports/run-store.js';
 export type {
   RunJob,

@@ -1,5 +1,7 @@
 export { checkRunnerEvent, draftEvent, isProtocolError, OversizeError, ProtocolError } from './admission.js';
 export type { ArtifactSource } from './artifact.keeper.js';
+export { CallRecorder } from './call.recorder.js';
+export type { CallAnswer, OutsideCall } from './call.recorder.js';
 export type { CommitOptions } from './batch-commit.js';
 export { digestCall, digestValue, draftResumed } from './confirmations.js';
 export type { Answered, OpenConfirmation } from './confirmations.js';

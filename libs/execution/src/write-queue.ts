@@ -10,6 +10,7 @@ import type {
   TaskId,
   TaskKey,
   BlobReference,
+  CallRecord,
 } from '#lib/domain';
 import { continues, joinDeltas } from './delta-joiner.js';
 
@@ -48,6 +49,8 @@ export interface Write {
   readonly answer?: string;
   /** With a control guard only: those are never joined. */
   readonly audit?: AuditEntry;
+  /** With a control guard only. */
+  readonly call?: CallRecord;
   /** With a run's guard: not stored when a cancel was asked. Never joined, so that nothing else shares its fate. */
   readonly unlessCancelled?: true;
   readonly settle?: (outcome: WriteOutcome) => void;
@@ -139,6 +142,7 @@ function merge(writes: readonly Write[]): Work {
     ...(last.session ? { session: last.session } : {}),
     ...(first.answer === undefined ? {} : { answer: first.answer }),
     ...(first.audit ? { audit: first.audit } : {}),
+    ...(first.call ? { call: first.call } : {}),
   };
   return { taskId: first.taskId, append, writes };
 }

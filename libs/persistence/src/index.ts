@@ -10,6 +10,7 @@ export { PgAuditTrail } from './stores/pg-audit-trail.js';
 export { PgBlobRemovals } from './stores/pg-blob-removals.js';
 export { PgEventLog } from './stores/pg-event-log.js';
 export { PgKeyStore } from './stores/pg-key-store.js';
+export { PgRunCalls } from './stores/pg-run-calls.js';
 export { PgRunStore } from './stores/pg-run-store.js';
 export { PgSessionStore } from './stores/pg-session-store.js';
 export { PgTaskStore } from './stores/pg-task-store.js';

@@ -33,6 +33,8 @@ export type ScriptStep = { readonly run?: number } & (
   | { readonly pause: Extract<RunnerItem, { kind: 'pause' }>['confirmations'] }
   /** Makes the call a pause was about as it was decided, with the events around it; a denied one is not made. */
   | { readonly decided: { readonly name: string; readonly args: object; readonly id: string } }
+  /** Writes the run's token to a file of the test, where somebody outside finds it. */
+  | { readonly token_to: string; readonly audience?: string }
   /** Ends with what the run was told under these names as the data of its result. */
   | { readonly tell: readonly (keyof RunContext)[] }
   /** `conversation`: what the session's next task is given. `stubborn`: also when the run is to stop. */

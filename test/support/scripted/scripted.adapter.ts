@@ -8,7 +8,7 @@ import {
   ToolError,
 } from '#lib/adapters/contract';
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { writeEffect } from './effects.js';
@@ -136,6 +136,11 @@ const PLAYS = {
       const message = decision?.reason ?? 'Nobody has decided.';
       yield toolEvent('tool.failed', { ...call, error: { code: 'denied', message } });
     }
+  },
+  async *token_to({ token_to, audience }: Step<'token_to'>, { context }: Stage): AsyncIterable<RunnerItem> {
+    const token = await context.taskToken(audience);
+    await writeFile(`${token_to}.part`, token);
+    await rename(`${token_to}.part`, token_to);
   },
   *tell({ tell }: Step<'tell'>, { context }: Stage) {
     const data = Object.fromEntries(tell.map((name) => [name, context[name]]));

@@ -8,6 +8,7 @@ import {
   type KeyStore,
   Logger,
   OutboundClient,
+  type RunCalls,
   RunQueue,
   type SessionStore,
   TaskStore,
@@ -17,6 +18,7 @@ import {
 } from '#lib/domain';
 import { EventWriter, SessionAdvancer } from '#lib/execution';
 import { PromMetrics, Readiness } from '#lib/platform';
+import type { ToolCatalog } from '#lib/tools';
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { AgentDirectory } from './agent.directory.js';
 import { AgentEditsService } from './agent-edits.service.js';
@@ -30,12 +32,15 @@ import { CancellationsService } from './cancellations.service.js';
 import type { LimitTable } from './limits.js';
 import { Quotas } from './quotas.js';
 import { RunEnqueuer } from './run.enqueuer.js';
+import { RunTokensService } from './run-tokens.service.js';
 import type { RunnerTraits } from './runner-traits.js';
 import { StreamHub } from './stream-hub.js';
 import { StreamsService } from './streams.service.js';
 import { SubmissionsService } from './submissions.service.js';
 import { SyncService } from './sync.service.js';
+import { TaskTokenAuthenticator } from './task-token.authenticator.js';
 import { TasksService } from './tasks.service.js';
+import { ToolCallsService } from './tool-calls.service.js';
 import { UploadsService } from './uploads.service.js';
 
 /** What the core stands on. */
@@ -62,6 +67,8 @@ export interface CorePorts {
   readonly links: Links;
   readonly tokens: TaskTokens;
   readonly outbound: OutboundClient;
+  readonly calls: RunCalls;
+  readonly catalog: ToolCatalog;
   readonly runners: readonly (RunnerKind & RunnerTraits)[];
 }
 
@@ -116,6 +123,7 @@ function serviceProviders(ports: CorePorts): readonly NamedProvider[] {
     ...agentServices(ports),
     ...taskServices(ports),
     ...artifactServices(ports),
+    ...runServices(ports),
   ];
 }
 
@@ -181,6 +189,23 @@ function taskServices(ports: CorePorts): readonly NamedProvider[] {
       useFactory: (tasks: TasksService, hub: StreamHub, quotas: Quotas) =>
         new StreamsService(tasks, hub, ports.log, quotas),
       inject: [TasksService, StreamHub, Quotas],
+    },
+  ];
+}
+
+/** What runs are served with their own tokens. */
+function runServices(ports: CorePorts): readonly NamedProvider[] {
+  return [
+    { provide: TaskTokenAuthenticator, useFactory: () => new TaskTokenAuthenticator(ports) },
+    {
+      provide: RunTokensService,
+      useFactory: (authenticator: TaskTokenAuthenticator) => new RunTokensService(ports.tokens, authenticator),
+      inject: [TaskTokenAuthenticator],
+    },
+    {
+      provide: ToolCallsService,
+      useFactory: (writer: EventWriter) => new ToolCallsService({ ...ports, writer }),
+      inject: [EventWriter],
     },
   ];
 }

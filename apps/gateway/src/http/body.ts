@@ -1,10 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { DomainError } from '#lib/domain';
+import { DomainError, pointerTo } from '#lib/domain';
 import type { JsonDocument } from './json-document.js';
 import { JsonFault, readStrictJson } from './strict-json.js';
 
 const MEDIA_TYPE = /^application\/(?:json|[a-z0-9!#$&^_.-]+\+json)\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
+const FORM_TYPE = /^application\/x-www-form-urlencoded\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
 
 /** True when the request announces a body. */
 export function hasBody(request: IncomingMessage): boolean {
@@ -21,6 +22,28 @@ export async function readJsonBody(request: IncomingMessage, maxBytes: number): 
   if (!hasBody(request)) throw refusal('required', 'a JSON body is required');
   assertMediaType(request);
   return parseJsonBytes(await readBytes(request, maxBytes));
+}
+
+/**
+ * The fields of a form (`application/x-www-form-urlencoded`), of which none may come twice.
+ *
+ * @throws DomainError as for JSON
+ */
+export async function readFormBody(
+  request: IncomingMessage,
+  maxBytes: number,
+): Promise<Readonly<Record<string, string>>> {
+  const bytes = await readBytes(request, maxBytes);
+  if (!isUtf8(bytes)) throw refusal('invalid_utf8', `is not UTF-8 at byte ${firstBadByte(bytes)}`);
+  const fields = new URLSearchParams(bytes.toString('utf8'));
+  const twice = [...fields.keys()].find((name) => fields.getAll(name).length > 1);
+  if (twice !== undefined) throw refusal('duplicate_key', 'comes more than once', pointerTo(twice.slice(0, 100)));
+  return Object.fromEntries(fields);
+}
+
+/** True when the body says it is a form, uncompressed. */
+export function isForm({ headers }: IncomingMessage): boolean {
+  return FORM_TYPE.test(headers['content-type'] ?? '') && headers['content-encoding'] === undefined;
 }
 
 function parseJsonBytes(bytes: Buffer): JsonDocument {

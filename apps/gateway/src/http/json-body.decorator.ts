@@ -1,8 +1,8 @@
 import { createParamDecorator } from '@nestjs/common';
 import type { ExecutionContext } from '@nestjs/common';
-import { ApiBody } from '@nestjs/swagger';
+import { ApiBody, ApiConsumes } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { hasBody, readJsonBody } from './body.js';
+import { hasBody, isForm, readFormBody, readJsonBody } from './body.js';
 import { decodeDto } from './dto.js';
 import type { Dto } from './dto.js';
 import { maxBodyBytesOf } from './express.adapter.js';
@@ -27,6 +27,24 @@ export function JsonBody(dto: Dto<object>, { isOptional = false } = {}): Paramet
     if (method === undefined) return;
     const descriptor = Object.getOwnPropertyDescriptor(target, method);
     if (descriptor !== undefined) ApiBody({ type: dto, required: !isOptional })(target, method, descriptor);
+  };
+}
+
+const FormOrJson = createParamDecorator(async (dto: Dto<object>, context: ExecutionContext) => {
+  const request = context.switchToHttp().getRequest<Request>();
+  const maxBytes = maxBodyBytesOf(request);
+  const value = isForm(request) ? await readFormBody(request, maxBytes) : (await readJsonBody(request, maxBytes)).value;
+  return decodeDto(dto, value);
+});
+
+/** The body as `dto`, whether it came as a form, as OAuth's endpoints take them, or as JSON. */
+export function FormOrJsonBody(dto: Dto<object>): ParameterDecorator {
+  return (target, method, index) => {
+    FormOrJson(dto)(target, method, index);
+    const descriptor = method === undefined ? undefined : Object.getOwnPropertyDescriptor(target, method);
+    if (method === undefined || descriptor === undefined) return;
+    ApiConsumes('application/x-www-form-urlencoded', 'application/json')(target, method, descriptor);
+    ApiBody({ type: dto, required: true })(target, method, descriptor);
   };
 }
 

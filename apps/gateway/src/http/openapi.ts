@@ -7,6 +7,9 @@ import { PROBLEM_TYPE } from './problem.js';
 /** Extension that names the scopes of an operation. */
 export const SCOPES_EXTENSION = 'x-scopes';
 
+/** Extension that names what a task token must open for an operation. */
+export const TASK_TOKEN_EXTENSION = 'x-task-token';
+
 type Operation = NonNullable<OpenAPIObject['paths'][string]['get']>;
 type SchemaOrReference = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>[string];
 
@@ -68,6 +71,7 @@ function buildDocument(app: INestApplication): OpenAPIObject {
     )
     .setVersion('1.0')
     .addBearerAuth({ type: 'http', scheme: 'bearer' }, 'bearer')
+    .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }, 'taskToken')
     .addApiKey({ type: 'apiKey', in: 'header', name: 'X-API-Key' }, 'apiKey')
     .build();
   const document = SwaggerModule.createDocument(app, config, { operationIdFactory });
@@ -89,8 +93,14 @@ function operationIdFactory(controller: string, method: string): string {
 
 /** What every operation has in common: how to authenticate, and what errors look like. */
 function complete(operation: Operation): void {
-  const isPublic = !(SCOPES_EXTENSION in operation);
-  operation.security = isPublic ? [] : [{ bearer: [] }, { apiKey: [] }];
+  const { [TASK_TOKEN_EXTENSION]: run } = operation as {
+    [TASK_TOKEN_EXTENSION]?: string | { readonly orScopes: object };
+  };
+  const isForCallers = SCOPES_EXTENSION in operation || typeof run === 'object';
+  operation.security = [
+    ...(isForCallers ? [{ bearer: [] }, { apiKey: [] }] : []),
+    ...(run === undefined ? [] : [{ taskToken: [] }]),
+  ];
   operation.responses['default'] = {
     description: 'Any error.',
     content: { [PROBLEM_TYPE]: { schema: { $ref: '#/components/schemas/Problem' } } },

@@ -29,7 +29,7 @@ export interface ControlGuard {
   readonly runNo?: number;
   /** The wait must be this one and not have expired. */
   readonly waitId?: string;
-  /** The run's lease must have run out. */
+  /** Whether the run's lease must have run out, or must not. */
   readonly leaseExpired?: boolean;
   /** Whether the task counts as stalled. */
   readonly stalled?: boolean;
@@ -54,6 +54,16 @@ export interface Append {
   readonly session?: SessionEnd;
   /** Who wanted this, recorded in the same statement. */
   readonly audit?: AuditEntry;
+  /** What these events say of a call that is made with the run's token; with a control guard only. */
+  readonly call?: CallRecord;
+}
+
+/** A call of `RunCalls` that is announced, or has come to something. Of no effect when another `owner` has it by now. */
+export interface CallRecord {
+  readonly toolCallId: string;
+  readonly owner: string;
+  /** JSON text; absent: it goes out now. */
+  readonly answer?: string;
 }
 
 /** What a task leaves to its session. */

@@ -93,6 +93,8 @@ const ROWS: Readonly<Record<AppendPart, (folded: FoldedAppend, place: number) =>
   conversations: ({ append: { session } }, place) =>
     session?.conversation === undefined ? [] : [{ place, data: session.conversation }],
   audit: ({ append: { audit } }, place) => (audit ? [{ place, ...auditRow(audit) }] : []),
+  calls: ({ append: { call } }, place) =>
+    call ? [{ place, tool_call_id: call.toolCallId, owner: call.owner, answer: call.answer }] : [],
 };
 
 function closeRow({ state, decidedBy, decisions }: ConfirmationClose, place: number): Row {

@@ -18,6 +18,7 @@ export const APPEND_PARTS = [
   'advance',
   'conversations',
   'audit',
+  'calls',
 ] as const;
 export type AppendPart = (typeof APPEND_PARTS)[number];
 
@@ -42,7 +43,7 @@ locked as (
       and (i.only_open is null or h.run_open = i.only_open)
       and (i.run_no is null or h.run_no = i.run_no)
       and (i.only_wait is null or h.wait_id = i.only_wait and h.wait_until > clock_timestamp())
-      and (not i.only_expired or h.lease_until < clock_timestamp())
+      and (i.only_expired is null or (h.lease_until < clock_timestamp()) = i.only_expired)
       and (i.only_stalled is null or h.stalled = i.only_stalled)
     end
     and (i.only_cancelled is null or (h.cancel_at is not null) = i.only_cancelled)
@@ -188,6 +189,12 @@ where excluded.ordinal > c.ordinal`,
 
   audit: (p) => `
 ${insertAudit(`moved m join json_to_recordset(${p}::json) as p(place int, ${AUDIT_RECORD}) on p.place = m.place`)}`,
+
+  calls: (p) => `
+update token_calls c set announced = true, answer = coalesce(p.answer, c.answer)
+from moved m join json_to_recordset(${p}::json) as p(place int, tool_call_id text, owner uuid, answer text)
+  on p.place = m.place
+where c.task_key = m.task_key and c.tool_call_id = p.tool_call_id and c.owner = p.owner`,
 };
 
 const cache = new Map<string, Statement>();

@@ -1,5 +1,33 @@
+import type { AskedCall, RunPolicy } from '#lib/domain';
 import type { Statement } from '../database.js';
 import { ARTIFACT_COLUMNS, STEP_COLUMNS } from './task.rows.js';
+
+/** The tool calls that the newest answer of a task was about, as a JSON array; null when there is none. */
+export const ASKED = (taskKey: string): string => `select json_agg(a) from (
+    select tool_call_id, tool_name, digest, decision from confirmations where task_key = ${taskKey}
+      and kind = 'tool_confirmation' and decision is not null
+      and wait_id = (select max(wait_id) from confirmations where task_key = ${taskKey}) order by position) a`;
+
+export interface AskedRow {
+  readonly tool_call_id: string;
+  readonly tool_name: string | null;
+  readonly digest: string;
+  readonly decision: string;
+}
+
+export function decodeAsked(rows: readonly AskedRow[] | null): readonly AskedCall[] {
+  return (rows ?? []).map(({ tool_call_id, tool_name, digest, decision }) => ({
+    toolCallId: tool_call_id,
+    toolName: tool_name,
+    digest,
+    decision,
+  }));
+}
+
+/** Names of the server's tools a task's runs may call: those its caller left of the backend's. */
+export function decodeAllowed(allowedTools: string | null, policy: RunPolicy): readonly string[] {
+  return allowedTools === null ? policy.tools : (JSON.parse(allowedTools) as readonly string[]);
+}
 
 /**
  * Compare-and-set of many runs: job n is won where the head stands at run n - 1 with no open run. Claim, lease, event and
@@ -58,10 +86,7 @@ select w.task_key, w.run_no, w.seq, (extract(epoch from w.at) * 1000)::float8 as
   case when t.ordinal is null then null else (
     select v.data from session_conversations v where v.tenant = t.tenant and v.agent_id = t.agent_id
       and v.user_id = coalesce(t.user_id, t.created_by) and v.session_id = t.session_id and v.ordinal < t.ordinal) end as conversation,
-  case when w.run_no = 1 then null else (select json_agg(a) from (
-    select tool_call_id, tool_name, digest, decision from confirmations where task_key = w.task_key
-      and kind = 'tool_confirmation' and decision is not null
-      and wait_id = (select max(wait_id) from confirmations where task_key = w.task_key) order by position) a) end as asked,
+  case when w.run_no = 1 then null else (${ASKED('w.task_key')}) end as asked,
   case when w.run_no = 1 then null else (
     select json_agg(s) from (select ${STEP_COLUMNS} from steps where task_key = w.task_key) s) end as steps,
   case when w.run_no = 1 then null else (select json_agg(a) from (

@@ -176,7 +176,7 @@ function headColumns(batch: readonly FoldedAppend[]): unknown[] {
     column(({ append: { guard } }) => (guard.kind === 'control' ? guard.from.join(' ') : null)),
     column(({ append: { guard } }) => (guard.kind === 'control' ? (guard.runOpen ?? null) : null)),
     column(({ append: { guard } }) => (guard.kind === 'control' ? (guard.waitId ?? null) : null)),
-    column(({ append: { guard } }) => guard.kind === 'control' && guard.leaseExpired === true),
+    column(({ append: { guard } }) => (guard.kind === 'control' ? (guard.leaseExpired ?? null) : null)),
     column(({ patch }) => patch.state ?? null),
     column(({ append, patch }) => patch.runOpen === false || append.dispatch !== undefined),
     column(({ patch }) => (patch.waitId === null ? '' : (patch.waitId ?? null))),

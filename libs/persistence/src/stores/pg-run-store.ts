@@ -14,7 +14,7 @@ import {
   type TaskKey,
 } from '#lib/domain';
 import type { Database, Statement } from '../database.js';
-import { CLAIM } from './claim.statement.js';
+import { type AskedRow, CLAIM, decodeAllowed, decodeAsked } from './claim.statement.js';
 import { eventIdOf, uuidOf } from './event-id.js';
 import { type ArtifactRow, decodeArtifactBody, decodeStep, type StepRow } from './task.rows.js';
 
@@ -199,13 +199,6 @@ interface DueRow {
   readonly stalled: boolean;
 }
 
-interface AskedRow {
-  readonly tool_call_id: string;
-  readonly tool_name: string | null;
-  readonly digest: string;
-  readonly decision: string;
-}
-
 interface WaitRow {
   readonly task_key: TaskKey;
   readonly task_id: TaskId;
@@ -272,17 +265,12 @@ function decodeClaim(row: ClaimRow): Claim {
     input: row.input,
     context: row.context,
     clientTools: row.client_tools,
-    allowedTools: row.allowed_tools === null ? policy.tools : (JSON.parse(row.allowed_tools) as readonly string[]),
+    allowedTools: decodeAllowed(row.allowed_tools, policy),
     inputArtifacts: row.input_artifacts === null ? [] : (JSON.parse(row.input_artifacts) as readonly ArtifactBody[]),
     checkpoint: row.checkpoint,
     answer: row.answer,
     conversation: row.conversation,
-    asked: (row.asked ?? []).map(({ tool_call_id, tool_name, digest, decision }) => ({
-      toolCallId: tool_call_id,
-      toolName: tool_name,
-      digest,
-      decision,
-    })),
+    asked: decodeAsked(row.asked),
     // The statement reads the rows as they were before it closed those of a lost run.
     steps: (row.steps ?? [])
       .map(decodeStep)
