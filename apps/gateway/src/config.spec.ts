@@ -16,6 +16,9 @@ describe('readConfig', () => {
       agentsFile: path.resolve('agents.yaml'),
       adminKey: undefined,
       linkKeys: undefined,
+      limitsFile: undefined,
+      corsOrigins: [],
+      maxConnections: 20_000,
       maxBodyBytes: 1_048_576,
       outbound: { allowPublic: true, rules: [] },
       maxUploadBytes: 104_857_600,
@@ -44,6 +47,24 @@ describe('readConfig', () => {
     }
     expect(message).toMatch(/^Configuration: .*DATABASE_URL.*PORT.*ADMIN_API_KEY.*LINK_KEYS/);
     expect(message).not.toMatch(/word|\n/);
+  });
+
+  it.each(['https://a.example,http://b.example:8080', ' https://a.example '])('takes the origins %j', (origins) => {
+    const { corsOrigins } = readConfig({ DATABASE_URL, CORS_ORIGINS: origins });
+    expect(corsOrigins).toEqual(origins.split(',').map((origin) => origin.trim()));
+  });
+
+  it.each([
+    '*',
+    'https://*.example',
+    'https://a.example/',
+    'https://A.example',
+    'a.example',
+    'null',
+    'https://a.example:443',
+    'https://a.example,',
+  ])('refuses %j as origins: none would ever match, or too many', (origins) => {
+    expect(() => readConfig({ DATABASE_URL, CORS_ORIGINS: origins })).toThrow('CORS_ORIGINS');
   });
 
   it('refuses adapters for tests in production', () => {

@@ -17,6 +17,17 @@ import path from 'node:path';
 const apiKey = { expects: 'swy_<id>_<secret> with a secret of at least 32 characters', parse: parseApiKey };
 const linkKeys = { expects: 'kid:base64,kid:base64 with secrets of at least 16 bytes', parse: parseLinkKeys };
 
+/** Exact, as browsers spell them: a pattern or a `*` would let in whoever registers a name that fits. */
+const origins = {
+  expects: 'origins, separated by commas, each as browsers spell it: https://name or https://name:port',
+  parse: (text: string): readonly string[] | undefined => {
+    const names = text.split(',').map((name) => name.trim());
+    return names.every((name) => /^https?:[^*]+$/.test(name) && URL.canParse(name) && new URL(name).origin === name)
+      ? names
+      : undefined;
+  },
+};
+
 /** The environment of a gateway; docs/operations.md shows it. */
 export const SETTINGS = {
   DATABASE_URL: { required: true, meaning: 'The PostgreSQL database.', ...urlOf('postgres', 'postgresql') },
@@ -38,6 +49,15 @@ export const SETTINGS = {
   },
   ...TOKEN_SETTINGS,
   ...OUTBOUND_SETTINGS,
+  CORS_ORIGINS: {
+    meaning: 'Origins whose web pages may read answers, `https://a.example,https://b.example`; absent: none.',
+    ...origins,
+  },
+  MAX_CONNECTIONS: {
+    default: '20000',
+    meaning: 'Connections of callers it holds at once.',
+    ...integerFrom(1, 1_000_000),
+  },
   MAX_BODY_BYTES: {
     default: '1048576',
     unit: 'bytes',
@@ -87,6 +107,8 @@ export interface GatewayConfig {
   readonly linkKeys: readonly LinkKey[] | undefined;
   readonly tokens: TokenOptions;
   readonly outbound: OutboundPolicy;
+  readonly corsOrigins: readonly string[];
+  readonly maxConnections: number;
   readonly maxBodyBytes: number;
   readonly maxUploadBytes: number;
   readonly syncWaitMs: number;
@@ -115,6 +137,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): GatewayConfig 
     linkKeys: settings.LINK_KEYS,
     tokens: tokenOptionsOf(settings),
     outbound: outboundPolicyOf(settings),
+    corsOrigins: settings.CORS_ORIGINS ?? [],
+    maxConnections: settings.MAX_CONNECTIONS,
     maxBodyBytes: settings.MAX_BODY_BYTES,
     maxUploadBytes: settings.MAX_UPLOAD_BYTES,
     syncWaitMs: settings.SYNC_WAIT_SECONDS * 1_000,

@@ -40,7 +40,11 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
     const hasChanged = await prepare(config, infrastructure, logger);
     const app = await NestFactory.create(
       GatewayModule.over(infrastructure.ports),
-      new EdgeAdapter({ maxBodyBytes: config.maxBodyBytes, metrics: infrastructure.ports.metrics }),
+      new EdgeAdapter({
+        ...config,
+        metrics: infrastructure.ports.metrics,
+        isSecure: config.publicUrl?.startsWith('https:') ?? false,
+      }),
       { bodyParser: false, logger: false, abortOnError: false },
     );
     describeApi(app);

@@ -132,6 +132,12 @@ export const METRICS = define({
     labels: ['scope', 'limit'],
     help: 'What was refused with 429: by whose limit, tenant or key, and which.',
   },
+  switchyard_connections_dropped_total: {
+    kind: 'counter',
+    of: 'gateway',
+    labels: [],
+    help: 'Connections that were closed as they came, because there are as many as may be.',
+  },
   switchyard_http_requests_total: {
     kind: 'counter',
     of: 'gateway',

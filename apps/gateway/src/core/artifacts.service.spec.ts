@@ -83,6 +83,7 @@ describe('a link to an artifact', () => {
     expect(headers).toEqual({
       'Content-Type': 'text/html',
       'Content-Disposition': 'attachment; filename="page.html"',
+      'Cross-Origin-Resource-Policy': 'cross-origin',
       'X-Content-Type-Options': 'nosniff',
       'Content-Security-Policy': "default-src 'none'; sandbox",
       'Cache-Control': 'private, max-age=600',

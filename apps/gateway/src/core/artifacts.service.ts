@@ -165,6 +165,8 @@ function headersOf(artifact: ArtifactRecord): Readonly<Record<string, string>> {
     'X-Content-Type-Options': 'nosniff',
     'Content-Security-Policy': "default-src 'none'; sandbox",
     'Cache-Control': 'private, max-age=600',
+    // Who has the link may show it: pages of callers live in other origins.
+    'Cross-Origin-Resource-Policy': 'cross-origin',
   };
 }
 

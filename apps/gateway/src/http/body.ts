@@ -4,6 +4,9 @@ import { DomainError, pointerTo } from '#lib/domain';
 import type { JsonDocument } from './json-document.js';
 import { JsonFault, readStrictJson } from './strict-json.js';
 
+/** How long a JSON body may take to arrive, in ms. */
+const ARRIVAL_MS = 30_000;
+
 const MEDIA_TYPE = /^application\/(?:json|[a-z0-9!#$&^_.-]+\+json)\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
 const FORM_TYPE = /^application\/x-www-form-urlencoded\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
 
@@ -16,12 +19,16 @@ export function hasBody(request: IncomingMessage): boolean {
 /**
  * The JSON of a request's body, at most `maxBytes` of it and never compressed: a small body cannot become a large one.
  *
- * @throws DomainError `unsupported_media_type`, `payload_too_large`, or `invalid_request` with the path of the fault
+ * @throws DomainError `unsupported_media_type`, `payload_too_large`, `request_timeout`, or `invalid_request` with the path of the fault
  */
-export async function readJsonBody(request: IncomingMessage, maxBytes: number): Promise<JsonDocument> {
+export async function readJsonBody(
+  request: IncomingMessage,
+  maxBytes: number,
+  arrivalMs = ARRIVAL_MS,
+): Promise<JsonDocument> {
   if (!hasBody(request)) throw refusal('required', 'a JSON body is required');
   assertMediaType(request);
-  return parseJsonBytes(await readBytes(request, maxBytes));
+  return parseJsonBytes(await readBytes(request, maxBytes, arrivalMs));
 }
 
 /**
@@ -78,11 +85,17 @@ function tooLarge(maxBytes: number): DomainError {
   return new DomainError('payload_too_large', `The body is larger than ${maxBytes} bytes.`);
 }
 
-function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+function late(arrivalMs: number): DomainError {
+  return new DomainError('request_timeout', `The body has not arrived within ${arrivalMs / 1_000} seconds.`);
+}
+
+function readBytes(request: IncomingMessage, maxBytes: number, arrivalMs: number): Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) return Promise.reject(tooLarge(maxBytes));
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
+    // Mostly all of it is here already, and nobody needs to look at a clock.
+    const timer = request.complete ? undefined : setTimeout(() => reject(late(arrivalMs)), arrivalMs).unref();
     request.on('data', (chunk: Buffer) => {
       size += chunk.length;
       if (size <= maxBytes) return void chunks.push(chunk);
@@ -90,8 +103,12 @@ function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> 
       chunks.length = 0;
       reject(tooLarge(maxBytes));
     });
-    request.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+    request.on('end', () => {
+      clearTimeout(timer);
+      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
+    });
     const cut = (): void => {
+      clearTimeout(timer);
       if (request.complete) return;
       reject(new DomainError('invalid_request', 'The connection closed before the body was complete.'));
     };

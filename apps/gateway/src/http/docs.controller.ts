@@ -48,6 +48,7 @@ export class DocsController {
 
   @Header('Content-Type', 'text/html; charset=utf-8')
   @Header('Content-Security-Policy', POLICY)
+  @Header('Cross-Origin-Opener-Policy', 'same-origin')
   @Get('docs')
   page(): string {
     return PAGE;

@@ -26,6 +26,7 @@ const PROBLEM_SCHEMA: SchemaOrReference = {
     code: { type: 'string', enum: Object.keys(ERRORS), description: 'Stable: decide by it.' },
     detail: { type: 'string' },
     instance: { type: 'string', description: 'Path of the request.' },
+    'violated-policies': { type: 'array', items: { type: 'string' }, description: 'With 429: the limits.' },
     errors: {
       type: 'array',
       items: {

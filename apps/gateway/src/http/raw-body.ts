@@ -1,22 +1,47 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { DomainError } from '#lib/domain';
 
-/** How long a sender may be silent, in ms. */
-const IDLE_MS = 30_000;
+/** What is asked of somebody who sends bytes. */
+export interface Pace {
+  /** How long it may be silent, in ms. */
+  readonly idleMs: number;
+  /** How long it may be slow before anybody minds, in ms of waiting for it. */
+  readonly graceMs: number;
+  readonly minBytesPerSecond: number;
+}
+
+const PACE: Pace = { idleMs: 30_000, graceMs: 30_000, minBytesPerSecond: 1_024 };
 /** How long the rest of a body that was refused may flow on unread, so that its sender gets to read why, in ms. */
 const LINGER_MS = 5_000;
 
 const MEDIA_TYPE = /^[\w.+-]{1,100}\/[\w.+-]{1,100}(?:\s*;\s*[\w-]{1,50}=(?:[\w.+-]{1,100}|"[\w .+-]{0,100}"))*$/;
 
-/** The bytes of a body as they arrive. A sender that is silent for too long loses its connection. */
-export async function* bytesOf(request: IncomingMessage): AsyncIterable<Uint8Array> {
-  request.setTimeout(IDLE_MS, () => request.destroy(new Error('The sender was silent for too long.')));
+/**
+ * The bytes of a body as they arrive. A sender that is silent for too long loses its connection; the time it is not read
+ * from does not count against it.
+ *
+ * @throws DomainError `request_timeout` when it sends too little in too long a time
+ */
+export async function* bytesOf(request: IncomingMessage, pace: Pace = PACE): AsyncIterable<Uint8Array> {
+  request.setTimeout(pace.idleMs, () => request.destroy(new Error('The sender was silent for too long.')));
   try {
     // Left alone when reading stops early: its destruction would reset the connection before the answer is read.
-    yield* request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
+    yield* keepingPace(request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>, pace);
   } finally {
     request.setTimeout(0);
     if (!request.readableEnded) letPass(request);
+  }
+}
+
+async function* keepingPace(chunks: AsyncIterable<Uint8Array>, pace: Pace): AsyncIterable<Uint8Array> {
+  let [bytes, waitedMs, sinceMs] = [0, 0, performance.now()];
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    waitedMs += performance.now() - sinceMs;
+    if (waitedMs > pace.graceMs && bytes * 1_000 < pace.minBytesPerSecond * waitedMs)
+      throw new DomainError('request_timeout', `The body comes at less than ${pace.minBytesPerSecond} bytes a second.`);
+    yield chunk;
+    sinceMs = performance.now();
   }
 }
 
