@@ -89,7 +89,7 @@ function late(arrivalMs: number): DomainError {
   return new DomainError('request_timeout', `The body has not arrived within ${arrivalMs / 1_000} seconds.`);
 }
 
-function readBytes(request: IncomingMessage, maxBytes: number, arrivalMs: number): Promise<Buffer> {
+function readBytes(request: IncomingMessage, maxBytes: number, arrivalMs = ARRIVAL_MS): Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) return Promise.reject(tooLarge(maxBytes));
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
