@@ -9,6 +9,7 @@ import { Life1764500000009 } from './0009-life.js';
 import { Artifacts1764500000010 } from './0010-artifacts.js';
 import { AgentsAndRetention1764500000011 } from './0011-agents-and-retention.js';
 import { TokenCalls1764500000013 } from './0013-token-calls.js';
+import { Webhooks1764500000017 } from './0017-webhooks.js';
 import { Limits1764500000019 } from './0019-limits.js';
 
 /** In the order they are applied. */
@@ -24,5 +25,6 @@ export const MIGRATIONS = [
   Artifacts1764500000010,
   AgentsAndRetention1764500000011,
   TokenCalls1764500000013,
+  Webhooks1764500000017,
   Limits1764500000019,
 ];

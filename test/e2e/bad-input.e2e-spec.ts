@@ -400,7 +400,7 @@ describe('a submission', () => {
       [{ input: { script: [] }, agent_id: 'strict', type: 'other' }, 422, 'no_route'],
       [{ input: 'x', session_id: '' }, 400, 'invalid_request'],
       [{ input: [{ type: 'image', media_type: 'image/png', data: 'eA==' }] }, 422, 'unsupported_input'],
-      [{ input: 'x', callback: { url: 'http://x/y' } }, 422, 'not_available'],
+      [{ input: 'x', callback: { url: 'http://127.0.0.1/y' } }, 400, 'invalid_request'],
       [{ input: 'x', agent_id: 'closed', tools: [{ name: 'look' }] }, 422, 'agent_disabled'],
       [{ input: 'x', task_id: OWN_TASK }, 409, 'idempotency_conflict'],
     ];

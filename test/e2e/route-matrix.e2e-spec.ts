@@ -4,7 +4,7 @@ import { SCOPES } from '#lib/domain';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 import { ADMIN_KEY, call, Installation } from '../support/installation.js';
 import { createKeys, type KeyWish } from '../support/keys.js';
-import { type Ask, type RouteRow, ROWS, type World } from './route-matrix.rows.js';
+import { type Ask, NOWHERE, type RouteRow, ROWS, type World } from './route-matrix.rows.js';
 
 jest.setTimeout(60_000);
 
@@ -22,7 +22,8 @@ let keys: Record<string, string>;
 beforeAll(async () => {
   database = await createDatabase();
   keys = await createKeys(database.url, wishes());
-  installation = await Installation.start({ databaseUrl: database.url, gateways: 1, runtimes: 1 });
+  const env = { OUTBOUND_ALLOW: 'webhook=127.0.0.1:9' };
+  installation = await Installation.start({ databaseUrl: database.url, gateways: 1, runtimes: 1, env });
   origin = installation.gateways[0]!.url;
   described = await describedRoutes();
   world = await createWorld();
@@ -72,10 +73,12 @@ async function createWorld(): Promise<World> {
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
     return answer.body;
   };
-  const work = async (): Promise<{ task: string; artifact: string; link: string }> => {
+  const ann: World['ann'] = (method, path, body) => as(keys['ann']!, method, path, body);
+  const work = async (more: object = {}): Promise<{ task: string; artifact: string; link: string }> => {
     const submitted = await as(keys['ann']!, 'POST', '/v1/tasks', {
       agent_id: 'scripted',
       input: { script: TASK_SCRIPT },
+      ...more,
     });
     const task = String(submitted['task_id']);
     await as(keys['ann']!, 'GET', `/v1/tasks/${task}/wait?timeout_seconds=60`);
@@ -85,13 +88,23 @@ async function createWorld(): Promise<World> {
     const [made] = artifacts;
     return { task, artifact: made!.artifact_id, link: made!.download_url.slice(origin.length) };
   };
-  const [one, other] = [await work(), await work()];
+  const deliveryOf = async (path: string): Promise<string> => {
+    const { deliveries } = (await ann('GET', `${path}/deliveries`)) as { deliveries: { delivery_id: string }[] };
+    return deliveries[0]!.delivery_id;
+  };
+  const one = await work({ callback: { url: NOWHERE } });
+  const webhook = String((await ann('POST', '/v1/webhooks', { url: NOWHERE }))['webhook_id']);
+  const other = await work();
   const upload = String((await as(keys['ann']!, 'POST', '/v1/artifacts?name=ann.json', {}))['artifact_id']);
   return {
     ...one,
     otherTask: other.task,
     otherArtifact: other.artifact,
     upload,
+    webhook,
+    delivery: await deliveryOf(`/v1/webhooks/${webhook}`),
+    callback: await deliveryOf(`/v1/tasks/${one.task}`),
+    ann,
     admin: (method, path, body) => as(ADMIN_KEY, method, path, body),
   };
 }
@@ -182,7 +195,7 @@ async function hidesThings(row: RouteRow, ask: Ask): Promise<void> {
 
 async function listsOwnOnly(row: RouteRow, ask: Ask): Promise<void> {
   const others = { principal: ['stranger', 'colleague'], tenant: ['stranger'] }[row.lists!];
-  const ids = [world.task, world.otherTask, world.artifact, world.upload, 'ann'];
+  const ids = [world.task, world.otherTask, world.artifact, world.upload, world.webhook, 'ann'];
   for (const other of others) {
     const { status, text } = await send(row.route, ask, by(other));
     expect({ other, status, leaked: ids.filter((id) => text.includes(id)) }).toEqual({

@@ -1,5 +1,8 @@
 import type { Scope } from '#lib/domain';
 
+/** Makes a request and answers its body. */
+type Requester = (method: string, path: string, body?: unknown) => Promise<Record<string, unknown>>;
+
 /** What the owner, ann of the tenant `default`, has before the matrix is walked. */
 export interface World {
   /** Ended, with one artifact. */
@@ -9,10 +12,16 @@ export interface World {
   readonly otherTask: string;
   readonly otherArtifact: string;
   readonly upload: string;
+  readonly webhook: string;
+  /** A delivery to `webhook`, of `otherTask`; and one to the callback of `task`, which the webhook is not told. */
+  readonly delivery: string;
+  readonly callback: string;
   /** A link to the bytes of `artifact`, without its host. */
   readonly link: string;
   /** A request of an administrator of her tenant, for what a row needs besides. Throws unless it succeeds. */
-  readonly admin: (method: string, path: string, body?: unknown) => Promise<Record<string, unknown>>;
+  readonly admin: Requester;
+  /** The same as ann. */
+  readonly ann: Requester;
 }
 
 /** A request to the route of a row. */
@@ -55,7 +64,10 @@ const AGENT = {
   routes: [{ backends: [{ runner: 'scripted' }] }],
 };
 const INVOKED = (): Ask => ({ params: { name: 'summarise' }, body: { tool_call_id: 'c', arguments: {} } });
-const WEBHOOK = { url: 'https://example.com/hook' };
+/** Where nothing listens; the installation of the matrix may send there. */
+export const NOWHERE = 'http://127.0.0.1:9/';
+const WEBHOOK = { url: NOWHERE };
+const ofWebhook = ({ webhook }: World): Ask => ({ params: { id: webhook } });
 const ofTask = ({ task }: World): Ask => ({ params: { id: task } });
 const named = (id: string) => (): Ask => ({ params: { id } });
 const ofUpload = ({ upload }: World): Ask => ({ params: { aid: upload } });
@@ -134,9 +146,43 @@ export const ROWS: readonly RouteRow[] = [
   { route: 'DELETE /v1/tools/{id}', needs: ['tools:write', 'platform:admin'], ask: named('x'), ok: 422 },
 
   // webhooks
-  { route: 'GET /v1/webhooks', needs: ['webhooks:read'], ok: 422 },
-  { route: 'POST /v1/webhooks', needs: ['webhooks:write'], ask: () => ({ body: WEBHOOK }), ok: 422 },
-  { route: 'DELETE /v1/webhooks/{id}', needs: ['webhooks:write'], ask: named('x'), ok: 422 },
+  { route: 'GET /v1/webhooks', needs: ['webhooks:read'], lists: 'principal' },
+  { route: 'POST /v1/webhooks', needs: ['webhooks:write'], ask: () => ({ body: WEBHOOK }), ok: 201 },
+  { route: 'POST /v1/webhooks/callback-secret:rotate', needs: ['webhooks:write'] },
+  { route: 'GET /v1/webhooks/{id}', needs: ['webhooks:read'], ask: ofWebhook, names: 'principal' },
+  {
+    route: 'PATCH /v1/webhooks/{id}',
+    needs: ['webhooks:write'],
+    ask: (world) => ({ ...ofWebhook(world), body: { description: 'Of the matrix.' } }),
+    names: 'principal',
+  },
+  { route: 'POST /v1/webhooks/{id}/secret:rotate', needs: ['webhooks:write'], ask: ofWebhook, names: 'principal' },
+  { route: 'POST /v1/webhooks/{id}/test', needs: ['webhooks:write'], ask: ofWebhook, names: 'principal' },
+  { route: 'GET /v1/webhooks/{id}/deliveries', needs: ['webhooks:read'], ask: ofWebhook, names: 'principal' },
+  {
+    route: 'POST /v1/webhooks/{id}/deliveries/{did}:replay',
+    needs: ['webhooks:write'],
+    ask: ({ webhook, delivery }) => ({ params: { id: webhook, did: delivery } }),
+    ok: 202,
+    names: 'principal',
+    otherTask: ({ webhook, callback }) => ({ params: { id: webhook, did: callback } }),
+  },
+  { route: 'GET /v1/tasks/{id}/deliveries', needs: ['tasks:read'], ask: ofTask, names: 'principal' },
+  {
+    route: 'POST /v1/tasks/{id}/deliveries/{did}:replay',
+    needs: ['tasks:submit'],
+    ask: ({ task, callback }) => ({ params: { id: task, did: callback } }),
+    ok: 202,
+    names: 'principal',
+    otherTask: ({ otherTask, callback }) => ({ params: { id: otherTask, did: callback } }),
+  },
+  {
+    route: 'DELETE /v1/webhooks/{id}',
+    needs: ['webhooks:write'],
+    ask: async ({ ann }) => ({ params: { id: String((await ann('POST', '/v1/webhooks', WEBHOOK))['webhook_id']) } }),
+    ok: 204,
+    names: 'principal',
+  },
 
   // runtime
   { route: 'GET /.well-known/jwks.json', needs: 'public' },

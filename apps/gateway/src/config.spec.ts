@@ -24,6 +24,11 @@ describe('readConfig', () => {
       maxUploadBytes: 104_857_600,
       syncWaitMs: 15_000,
       tokens: { keys: undefined, issuer: 'urn:switchyard', lifeMs: 300_000 },
+      webhooks: {
+        keys: undefined,
+        timeoutMs: 15_000,
+        retryMs: [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400].map((seconds) => seconds * 1_000),
+      },
       leaseMs: 30_000,
       drainMs: 25_000,
       logLevel: 'info',

@@ -10,6 +10,9 @@ import {
   type OutboundPolicy,
   outboundPolicyOf,
   tokenOptionsOf,
+  WEBHOOK_SETTINGS,
+  type WebhookOptions,
+  webhookOptionsOf,
 } from '#lib/security';
 import { STORAGE_SETTINGS, type StorageOptions, storageOf } from '#lib/storage';
 import path from 'node:path';
@@ -58,6 +61,7 @@ export const SETTINGS = {
     meaning: 'Connections of callers it holds at once.',
     ...integerFrom(1, 1_000_000),
   },
+  ...WEBHOOK_SETTINGS,
   MAX_BODY_BYTES: {
     default: '1048576',
     unit: 'bytes',
@@ -109,6 +113,7 @@ export interface GatewayConfig {
   readonly outbound: OutboundPolicy;
   readonly corsOrigins: readonly string[];
   readonly maxConnections: number;
+  readonly webhooks: WebhookOptions;
   readonly maxBodyBytes: number;
   readonly maxUploadBytes: number;
   readonly syncWaitMs: number;
@@ -139,6 +144,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): GatewayConfig 
     outbound: outboundPolicyOf(settings),
     corsOrigins: settings.CORS_ORIGINS ?? [],
     maxConnections: settings.MAX_CONNECTIONS,
+    webhooks: webhookOptionsOf(settings),
     maxBodyBytes: settings.MAX_BODY_BYTES,
     maxUploadBytes: settings.MAX_UPLOAD_BYTES,
     syncWaitMs: settings.SYNC_WAIT_SECONDS * 1_000,

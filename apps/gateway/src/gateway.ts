@@ -13,6 +13,7 @@ import { ensureAdminKey } from './core/admin-key.js';
 import { AgentDirectory } from './core/agent.directory.js';
 import { AgentsFileError, parseAgentsFile } from './core/agents-file.js';
 import { Quotas } from './core/quotas.js';
+import { DeliveriesWorker } from './core/deliveries.worker.js';
 import { StreamHub } from './core/stream-hub.js';
 import { openGauges } from './gauges.js';
 import { GatewayModule } from './gateway.module.js';
@@ -29,6 +30,8 @@ export interface RunningGateway {
   stop(): Promise<void>;
 }
 
+/** How long attempts to deliver messages may go on while draining. */
+const MAX_DELIVERY_DRAIN_MS = 5_000;
 /** How often connections that have become idle are closed while draining. */
 const DRAIN_STEP_MS = 50;
 
@@ -56,6 +59,7 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
     await app.listen(config.port, config.host);
     place.url = urlOf(app, config.host);
     app.get(Quotas, { strict: false }).start();
+    await app.get(DeliveriesWorker, { strict: false }).start();
     const sweeps = startSweeps(app, infrastructure, config);
     logger.info('the gateway listens', { address: place.url });
     return { url: place.url, stop: () => stop(app, { infrastructure, sweeps, drainMs: config.drainMs }) };
@@ -100,7 +104,7 @@ function startSweeps(
     },
   );
   const loop = new SweepLoop(ports.logger, ports.metrics);
-  loop.start(sweeps);
+  loop.start([...sweeps, app.get(DeliveriesWorker, { strict: false })]);
   return loop;
 }
 
@@ -121,6 +125,7 @@ async function stop(app: INestApplication, { infrastructure, sweeps, drainMs }: 
   clearInterval(idle);
   clearTimeout(force);
   await sweeps.stop();
+  await app.get(DeliveriesWorker, { strict: false }).close(Math.min(drainMs, MAX_DELIVERY_DRAIN_MS));
   app.get(AgentDirectory, { strict: false }).close();
   app.get(StreamHub, { strict: false }).close();
   await app.get(EventWriter, { strict: false }).close();

@@ -14,6 +14,7 @@ export function openGauges(app: INestApplication, { ports, runs }: Infrastructur
   const agents = app.get(AgentDirectory, { strict: false });
   metrics.gauge('switchyard_streams_open', () => [[{}, streams.size]]);
   metrics.gauge('switchyard_outbox_due', async () => [[{}, await runs.countDue(MAX_DUE)]]);
+  metrics.gauge('switchyard_webhooks_due', async () => [[{}, await ports.deliveries.countDue(MAX_DUE)]]);
   metrics.gauge('switchyard_queue_depth', () => depthsOf(queue, poolsOf(agents)));
 }
 

@@ -7,7 +7,7 @@ import {
   type RunStore,
   type SecretStore,
 } from '#lib/domain';
-import { createMessaging } from '#lib/messaging';
+import { createMessaging, type Messaging } from '#lib/messaging';
 import {
   Database,
   openDataSource,
@@ -16,6 +16,7 @@ import {
   PgAuditTrail,
   PgBlobRemovals,
   PgDatabaseHealth,
+  PgDeliveryStore,
   PgEventLog,
   PgKeyStore,
   PgPartitions,
@@ -27,6 +28,7 @@ import {
   PgTaskStore,
   PgUploadStore,
   PgUsageStore,
+  PgWebhookStore,
 } from '#lib/persistence';
 import { PromMetrics } from '#lib/platform';
 import {
@@ -36,7 +38,9 @@ import {
   type LinkKey,
   LinkSigner,
   parseApiKey,
+  secretBoxFrom,
   tokenKeysFrom,
+  WebhookSigner,
 } from '#lib/security';
 import { openStorage } from '#lib/storage';
 import { BUILTIN_CATALOG } from '#lib/tools';
@@ -94,8 +98,7 @@ export async function openInfrastructure(
       ...storesOver(requests, source, metrics),
       blobs: storage.blobs,
       ...(await boundsOf(config)),
-      queue: messaging.queue,
-      bus: messaging.bus,
+      ...queuesOf(messaging),
       keyFormat: { parse: parseApiKey, isSecretOf },
       catalog: BUILTIN_CATALOG,
       ...(await signersOver(new PgSecretStore(source), config, publicUrl)),
@@ -111,7 +114,18 @@ export async function openInfrastructure(
 
 type Stores = Pick<
   Ports,
-  'calls' | 'tasks' | 'sessions' | 'agents' | 'keys' | 'removals' | 'retention' | 'uploads' | 'usage' | 'health'
+  | 'calls'
+  | 'tasks'
+  | 'sessions'
+  | 'agents'
+  | 'keys'
+  | 'removals'
+  | 'retention'
+  | 'uploads'
+  | 'usage'
+  | 'webhooks'
+  | 'deliveries'
+  | 'health'
 >;
 
 function storesOver(
@@ -129,6 +143,8 @@ function storesOver(
     retention: new PgRetention(requests),
     uploads: new PgUploadStore(requests),
     usage: new PgUsageStore(requests),
+    webhooks: new PgWebhookStore(requests),
+    deliveries: new PgDeliveryStore(requests),
     health: new PgDatabaseHealth(requests),
   };
 }
@@ -144,24 +160,30 @@ async function assertMigrated(databaseUrl: string): Promise<void> {
   throw new DomainError('unavailable', `The database lacks ${pending.join(', ')}: run npm run migrate first.`);
 }
 
+function queuesOf({ queue, deliveryQueue, bus }: Messaging): Pick<Ports, 'queue' | 'deliveryQueue' | 'bus'> {
+  return { queue, deliveryQueue, bus };
+}
+
 /** How much and how long. @throws LimitsFileError */
 async function boundsOf({
   limitsFile,
   maxUploadBytes,
   syncWaitMs,
-}: GatewayConfig): Promise<Pick<Ports, 'limits' | 'maxUploadBytes' | 'syncWaitMs'>> {
-  return { limits: await readLimitsFile(limitsFile), maxUploadBytes, syncWaitMs };
+  webhooks: delivery,
+}: GatewayConfig): Promise<Pick<Ports, 'limits' | 'maxUploadBytes' | 'syncWaitMs' | 'delivery'>> {
+  return { limits: await readLimitsFile(limitsFile), maxUploadBytes, syncWaitMs, delivery };
 }
 
-/** What signs links and task tokens. */
+/** What signs links, task tokens and messages. */
 async function signersOver(
   secrets: SecretStore,
   config: GatewayConfig,
   publicUrl: () => string,
-): Promise<Pick<Ports, 'links' | 'tokens'>> {
+): Promise<Pick<Ports, 'links' | 'tokens' | 'signing'>> {
   const signer = new LinkSigner(await linkKeys(config, secrets));
   const keys = await tokenKeysFrom(config.tokens.keys, () => secrets);
-  return { links: { publicUrl, signer }, tokens: new JwtTaskTokens(keys, config.tokens) };
+  const signing = new WebhookSigner(await secretBoxFrom(config.webhooks.keys, secrets));
+  return { links: { publicUrl, signer }, tokens: new JwtTaskTokens(keys, config.tokens), signing };
 }
 
 /** The configured keys, else one that all gateways share. */

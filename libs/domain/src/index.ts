@@ -23,6 +23,14 @@ export type {
 export type { AuditEntry } from './audit-entry.js';
 export { canonicalJson } from './canonical-json.js';
 export {
+  DELIVERY_ERRORS,
+  judgeAttempt,
+  MAX_RETRY_AFTER_MS,
+  outcomeOfStatus,
+  parseRetryAfter,
+} from './delivery-outcome.js';
+export type { AttemptOutcome, DeliveryError, DeliveryVerdict } from './delivery-outcome.js';
+export {
   ENVELOPE_VERSION,
   ENVELOPE_MAX_BYTES,
   PAYLOAD_MAX_BYTES,
@@ -81,6 +89,17 @@ export { BlobRemovals } from './ports/blob-removals.js';
 export type { BlobRemoval } from './ports/blob-removals.js';
 export { DatabaseHealth } from './ports/database-health.js';
 export type { DatabaseFault } from './ports/database-health.js';
+export { DeliveryQueue } from './ports/delivery-queue.js';
+export type { LaneJob } from './ports/delivery-queue.js';
+export { DeliveryStore } from './ports/delivery-store.js';
+export type {
+  ClaimedDelivery,
+  DeliveryOwner,
+  DeliveryRecord,
+  DueLane,
+  RecordedAttempt,
+  Settled,
+} from './ports/delivery-store.js';
 export { EventBus } from './ports/event-bus.js';
 export type { TaskNews, Unsubscribe } from './ports/event-bus.js';
 export { EventLog } from './ports/event-log.js';
@@ -162,6 +181,15 @@ export type {
 } from './ports/task-store.js';
 export { UsageStore } from './ports/usage-store.js';
 export type { GatewayUsage, OpenTasks, OpenUse, UsagePeriod } from './ports/usage-store.js';
+export { WebhookStore } from './ports/webhook-store.js';
+export type {
+  CallbackOwner,
+  SealedSecret,
+  SecretChange,
+  WebhookRecord,
+  WebhookSettings,
+  WebhookStop,
+} from './ports/webhook-store.js';
 export { UploadStore } from './ports/upload-store.js';
 export type { Upload } from './ports/upload-store.js';
 export { UNPROJECTED_COLUMNS, applyPatch } from './projection.js';
@@ -180,3 +208,5 @@ export { toolsOn, effectiveTools } from './tool-wishes.js';
 export type { ClientTool, ToolWishes } from './tool-wishes.js';
 export { TransitionError, statesBefore, transition, isStepEvent, stepTransition } from './transition.js';
 export type { StepEventType } from './transition.js';
+export { encodeNotice, encodeTestNotice, WEBHOOK_EVENTS } from './webhook.js';
+export type { NoticeFacts, WebhookEvent } from './webhook.js';

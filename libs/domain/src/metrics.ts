@@ -120,6 +120,18 @@ export const METRICS = define({
     labels: ['pool'],
     help: 'Jobs that wait in the queue of a pool; the same from every gateway.',
   },
+  switchyard_webhook_attempts_total: {
+    kind: 'counter',
+    of: 'gateway',
+    labels: ['outcome'],
+    help: 'Attempts to deliver a message to a webhook or callback: delivered, or why not.',
+  },
+  switchyard_webhooks_due: {
+    kind: 'gauge',
+    of: 'gateway',
+    labels: [],
+    help: 'Messages that are due to webhooks and callbacks, at most 10,000; the same from every gateway.',
+  },
   switchyard_streams_open: {
     kind: 'gauge',
     of: 'gateway',

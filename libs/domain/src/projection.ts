@@ -73,6 +73,7 @@ export const UNPROJECTED_COLUMNS = {
     'client_tools',
     'allowed_tools',
     'input_artifacts',
+    'callback',
   ],
   live: [
     'last_heartbeat_at',

@@ -1,11 +1,15 @@
-import type { RunJob, TaskKey } from '#lib/domain';
+import type { LaneJob, RunJob, TaskKey } from '#lib/domain';
 import type { JobJson } from 'bullmq';
 import { z } from 'zod';
 
 /** Every job there is, with the schema of its payload. Payloads carry ids, nothing a row does not know better. */
 export const JOBS = {
   run: z.object({ taskKey: z.uuid(), runNo: z.int().min(1) }),
+  deliver: z.object({ lane: z.string().regex(/^(?:wh|cb)_[0-9a-f]{32}$/), slot: z.int().min(0), tenant: z.string() }),
 } as const;
+
+/** The queue of deliveries. Those of pools are called `swy-<pool>`. */
+export const DELIVERIES = 'swy.deliveries';
 
 /** BullMQ runs low numbers first and takes 0 for "no priority", which would overtake them all. */
 const LOWEST_PRIORITY = 10;
@@ -19,26 +23,40 @@ export function runJobId(job: Pick<RunJob, 'taskKey' | 'runNo'>): string {
   return `${job.taskKey}-${job.runNo}`;
 }
 
-/**
- * A run as BullMQ stores it. A finished job leaves at once: one that is kept would swallow a later add of the same id
- * without a word.
- */
+/** A run as BullMQ stores it. */
 export function encodeRunJob(job: RunJob, nowMs: number): JobJson {
   const delay = job.delayMs > 0 ? { delay: Math.ceil(job.delayMs) } : undefined;
-  return {
-    id: runJobId(job),
-    name: 'run',
-    data: JSON.stringify({ taskKey: job.taskKey, runNo: job.runNo }),
-    opts: {
-      priority: LOWEST_PRIORITY - job.priority,
-      attempts: 1,
-      removeOnComplete: true,
-      removeOnFail: true,
-      ...delay,
-    },
-    timestamp: nowMs,
-    ...UNSTARTED,
-  };
+  const { taskKey, runNo } = job;
+  const options = { priority: LOWEST_PRIORITY - job.priority, ...delay };
+  return encodeJob({ id: runJobId(job), name: 'run', payload: { taskKey, runNo } }, options, nowMs);
+}
+
+/** One per lane and slot: a lane that is being worked off takes no more of them. */
+export function laneJobId({ lane, slot }: Pick<LaneJob, 'lane' | 'slot'>): string {
+  return `${lane}-${slot}`;
+}
+
+/** A wish to work off a lane as BullMQ stores it. */
+export function encodeLaneJob(job: LaneJob, nowMs: number): JobJson {
+  const { lane, slot, tenant } = job;
+  return encodeJob({ id: laneJobId(job), name: 'deliver', payload: { lane, slot, tenant } }, {}, nowMs);
+}
+
+/** @throws ZodError when the payload is not one of ours. */
+export function decodeLaneJob({ data }: Pick<FetchedJob, 'data'>): LaneJob {
+  return JOBS.deliver.parse(data);
+}
+
+interface NamedJob {
+  readonly id: string;
+  readonly name: keyof typeof JOBS;
+  readonly payload: unknown;
+}
+
+/** A finished job leaves at once: one that is kept would swallow a later add of the same id without a word. */
+function encodeJob({ id, name, payload }: NamedJob, options: JobJson['opts'], nowMs: number): JobJson {
+  const opts = { ...options, attempts: 1, removeOnComplete: true, removeOnFail: true };
+  return { id, name, data: JSON.stringify(payload), opts, timestamp: nowMs, ...UNSTARTED };
 }
 
 const UNSTARTED = {

@@ -1,9 +1,18 @@
-import { DomainError, type EventBus, type Logger, type RunQueue, UnavailableError } from '#lib/domain';
+import {
+  type DeliveryQueue,
+  DomainError,
+  type EventBus,
+  type Logger,
+  type RunQueue,
+  UnavailableError,
+} from '#lib/domain';
 import { once } from 'node:events';
 import { PostgresBus } from './bus/postgres.bus.js';
 import { RedisBus } from './bus/redis.bus.js';
 import { createPostgresBackends, createRedisBackends, type QueueBackends } from './queue/bullmq.backend.js';
+import { BullMqDeliveryQueue } from './queue/bullmq.delivery-queue.js';
 import { BullMqQueue } from './queue/bullmq.queue.js';
+import { QueueAccess } from './queue/queue.access.js';
 import { createCommandClient } from './redis.client.js';
 import { inspectRedis, type RedisTraits } from './redis.health.js';
 import { TroubleLog } from './trouble.log.js';
@@ -20,6 +29,7 @@ export interface MessagingConfig {
 
 export interface Messaging {
   readonly queue: RunQueue;
+  readonly deliveryQueue: DeliveryQueue;
   readonly bus: EventBus;
   /** Consumers, queue, bus and their connections. */
   close(): Promise<void>;
@@ -39,14 +49,14 @@ export function createMessaging(config: MessagingConfig): Promise<Messaging> {
 
 async function overPostgres({ databaseUrl, logger }: MessagingConfig): Promise<Messaging> {
   const backends = createPostgresBackends(databaseUrl);
-  const queue = new BullMqQueue(backends, logger);
+  const queues = new QueueAccess(backends, logger);
   try {
     await backends.producer.waitUntilReady();
   } catch (error) {
-    await queue.close();
+    await queues.close();
     throw refusal(error);
   }
-  return assemble(queue, new PostgresBus({ databaseUrl, logger }));
+  return assemble(queues, new PostgresBus({ databaseUrl, logger }));
 }
 
 async function overRedis({ logger, redisPrefix: prefix = 'swy' }: MessagingConfig, url: string): Promise<Messaging> {
@@ -71,7 +81,7 @@ async function overRedis({ logger, redisPrefix: prefix = 'swy' }: MessagingConfi
   commands.on('ready', () => void inspect().catch(trouble.report));
   const backends: QueueBackends = createRedisBackends({ url, commands, prefix });
   const bus = new RedisBus({ url, commands, prefix, logger, traits: () => traits });
-  return assemble(new BullMqQueue(backends, logger), bus, () => commands.disconnect());
+  return assemble(new QueueAccess(backends, logger), bus, () => commands.disconnect());
 }
 
 const REFUSALS: Readonly<Record<string, string>> = {
@@ -84,12 +94,13 @@ function refusal(cause: unknown): DomainError {
   return new UnavailableError(message ?? 'DATABASE_URL: the queue does not answer.', { cause });
 }
 
-function assemble(queue: RunQueue, bus: EventBus, after: () => void = () => undefined): Messaging {
+function assemble(queues: QueueAccess, bus: EventBus, after: () => void = () => undefined): Messaging {
   return {
-    queue,
+    queue: new BullMqQueue(queues),
+    deliveryQueue: new BullMqDeliveryQueue(queues),
     bus,
     close: async () => {
-      await Promise.all([queue.close(), bus.close()]);
+      await Promise.all([queues.close(), bus.close()]);
       after();
     },
   };

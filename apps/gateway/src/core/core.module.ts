@@ -3,6 +3,8 @@ import {
   AuditTrail,
   BlobStore,
   type DatabaseHealth,
+  type DeliveryQueue,
+  type DeliveryStore,
   EventBus,
   EventLog,
   type KeyStore,
@@ -15,6 +17,7 @@ import {
   TaskTokens,
   type UploadStore,
   type UsageStore,
+  type WebhookStore,
 } from '#lib/domain';
 import { EventWriter, SessionAdvancer } from '#lib/execution';
 import { PromMetrics, Readiness } from '#lib/platform';
@@ -28,9 +31,14 @@ import { AnswersService } from './answers.service.js';
 import { ApiKeyAuthenticator, type KeyFormat } from './api-key.authenticator.js';
 import { ArtifactsService, type Links } from './artifacts.service.js';
 import { Authenticator } from './authenticator.js';
+import { CallbacksService } from './callbacks.service.js';
 import { CancellationsService } from './cancellations.service.js';
 import type { LimitTable } from './limits.js';
 import { Quotas } from './quotas.js';
+import { DeliveriesService } from './deliveries.service.js';
+import { DeliveriesWorker, type DeliveryOptions } from './deliveries.worker.js';
+import { DeliverySender, type WebhookSigning } from './delivery.sender.js';
+import { DestinationCheck } from './destination.check.js';
 import { RunEnqueuer } from './run.enqueuer.js';
 import { RunTokensService } from './run-tokens.service.js';
 import type { RunnerTraits } from './runner-traits.js';
@@ -42,6 +50,7 @@ import { TaskTokenAuthenticator } from './task-token.authenticator.js';
 import { TasksService } from './tasks.service.js';
 import { ToolCallsService } from './tool-calls.service.js';
 import { UploadsService } from './uploads.service.js';
+import { WebhooksService } from './webhooks.service.js';
 
 /** What the core stands on. */
 export interface CorePorts {
@@ -63,6 +72,12 @@ export interface CorePorts {
   readonly health: DatabaseHealth;
   readonly queue: RunQueue;
   readonly bus: EventBus;
+  readonly webhooks: WebhookStore;
+  readonly deliveries: DeliveryStore;
+  readonly deliveryQueue: DeliveryQueue;
+  readonly signing: WebhookSigning;
+  /** How messages to webhooks and callbacks are sent. */
+  readonly delivery: DeliveryOptions & { readonly timeoutMs: number };
   readonly keyFormat: KeyFormat;
   readonly links: Links;
   readonly tokens: TaskTokens;
@@ -124,6 +139,7 @@ function serviceProviders(ports: CorePorts): readonly NamedProvider[] {
     ...taskServices(ports),
     ...artifactServices(ports),
     ...runServices(ports),
+    ...webhookServices(ports),
   ];
 }
 
@@ -159,9 +175,16 @@ function taskServices(ports: CorePorts): readonly NamedProvider[] {
   return [
     {
       provide: SubmissionsService,
-      useFactory: (directory: AgentDirectory, enqueuer: RunEnqueuer, hub: StreamHub, quotas: Quotas) =>
-        new SubmissionsService({ ...ports, quotas }, directory, enqueuer, hub),
-      inject: [AgentDirectory, RunEnqueuer, StreamHub, Quotas],
+      useFactory: (
+        ...[directory, enqueuer, hub, quotas, callbacks]: [
+          AgentDirectory,
+          RunEnqueuer,
+          StreamHub,
+          Quotas,
+          CallbacksService,
+        ]
+      ) => new SubmissionsService({ ...ports, quotas, callbacks }, directory, enqueuer, hub),
+      inject: [AgentDirectory, RunEnqueuer, StreamHub, Quotas, CallbacksService],
     },
     {
       provide: TasksService,
@@ -218,6 +241,35 @@ function artifactServices(ports: CorePorts): readonly NamedProvider[] {
       useFactory: (artifacts: ArtifactsService, quotas: Quotas) =>
         new UploadsService({ ...ports, quotas }, artifacts, ports.maxUploadBytes),
       inject: [ArtifactsService, Quotas],
+    },
+  ];
+}
+
+/** What is told to others, and who tells it. */
+function webhookServices(ports: CorePorts): readonly NamedProvider[] {
+  return [
+    { provide: DestinationCheck, useFactory: () => new DestinationCheck(ports.outbound) },
+    { provide: DeliverySender, useFactory: () => new DeliverySender(ports, ports.delivery.timeoutMs) },
+    {
+      provide: DeliveriesWorker,
+      useFactory: (sender: DeliverySender) => new DeliveriesWorker(ports, sender, ports.delivery),
+      inject: [DeliverySender],
+    },
+    {
+      provide: CallbacksService,
+      useFactory: (check: DestinationCheck) => new CallbacksService(ports.webhooks, ports.signing, check),
+      inject: [DestinationCheck],
+    },
+    {
+      provide: WebhooksService,
+      useFactory: (check: DestinationCheck, sender: DeliverySender) => new WebhooksService(ports, check, sender),
+      inject: [DestinationCheck, DeliverySender],
+    },
+    {
+      provide: DeliveriesService,
+      useFactory: (webhooks: WebhooksService, tasks: TasksService) =>
+        new DeliveriesService(ports.deliveries, webhooks, tasks),
+      inject: [WebhooksService, TasksService],
     },
   ];
 }

@@ -26,6 +26,7 @@ import { draftEvent } from '#lib/execution';
 import { newTaskKey } from '#lib/platform';
 import { createHash } from 'node:crypto';
 import type { AgentDirectory } from './agent.directory.js';
+import type { CallbacksService } from './callbacks.service.js';
 import { auditOf, type Caller, taskScopeOf } from './caller.js';
 import { checkInput, findInputArtifacts, type ReadInput, readInput } from './input.check.js';
 import type { Quotas } from './quotas.js';
@@ -53,6 +54,8 @@ export interface SubmitRequest {
   readonly tools?: RawJson;
   /** 1 to 2,592,000; absent: the agent's. */
   readonly deadlineSeconds?: number;
+  /** Where what becomes of it is to be told. */
+  readonly callbackUrl?: string;
   /** 0 to 9; absent: 5. */
   readonly priority?: number;
   /** An unknown level means `status`; absent: the agent's. */
@@ -83,6 +86,7 @@ const NO_CONTEXT: RawJson = { text: '{}', value: {} };
 export interface SubmissionsPorts {
   readonly tasks: TaskStore;
   readonly quotas: Pick<Quotas, 'task'>;
+  readonly callbacks: Pick<CallbacksService, 'prepare'>;
 }
 
 /** Takes tasks in. */
@@ -107,6 +111,7 @@ export class SubmissionsService {
     const known = isNamed ? await this.ports.tasks.find(keys) : undefined;
     if (known) return this.repeated(asked, known);
     const prepared = await this.prepare(asked, { ...keys, taskKey });
+    await this.ports.callbacks.prepare(caller, request.callbackUrl);
     const { submission, outcome } = await this.store(caller, prepared, request.isFollowed ?? false);
     if (outcome.kind !== 'created') return this.repeated(asked, outcome);
     // Another process may start a task in line before we come to tell its first event; its reader looks into the log.
@@ -188,6 +193,7 @@ export class SubmissionsService {
       runner: chosen.runner,
       pool: chosen.pool,
       input: request.input.text,
+      callbackUrl: request.callbackUrl,
       ...(inputArtifacts.length > 0 ? { inputArtifacts } : {}),
       context: context.text,
       created: draftCreated({ caller, request, routed, backend: chosen, terms }),

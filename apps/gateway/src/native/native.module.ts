@@ -3,12 +3,14 @@ import type { DynamicModule, ModuleMetadata } from '@nestjs/common';
 import { AgentsController } from './agents.controller.js';
 import { ArtifactsController } from './artifacts.controller.js';
 import { CancelController } from './cancel.controller.js';
+import { DeliveriesController } from './deliveries.controller.js';
 import { EventsController } from './events.controller.js';
 import { PlannedController } from './planned.controller.js';
 import { ResumeController } from './resume.controller.js';
 import { SubmitController } from './submit.controller.js';
 import { TasksController } from './tasks.controller.js';
 import { UploadsController } from './uploads.controller.js';
+import { WebhooksController } from './webhooks.controller.js';
 
 /** Our own contract, `/v1`. */
 @Module({
@@ -21,6 +23,8 @@ import { UploadsController } from './uploads.controller.js';
     ArtifactsController,
     UploadsController,
     AgentsController,
+    WebhooksController,
+    DeliveriesController,
     PlannedController,
   ],
 })

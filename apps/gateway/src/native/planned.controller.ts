@@ -67,25 +67,4 @@ export class PlannedController {
   removeTool(): never {
     throw notAvailable('', 'Removing a tool');
   }
-
-  @Planned()
-  @Scopes('webhooks:read')
-  @Get('webhooks')
-  listWebhooks(): never {
-    throw notAvailable('', 'Listing webhooks');
-  }
-
-  @Planned()
-  @Scopes('webhooks:write')
-  @Post('webhooks')
-  createWebhook(): never {
-    throw notAvailable('', 'Making a webhook');
-  }
-
-  @Planned()
-  @Scopes('webhooks:write')
-  @Delete('webhooks/:id')
-  removeWebhook(): never {
-    throw notAvailable('', 'Removing a webhook');
-  }
 }

@@ -62,6 +62,14 @@ export class SubmitContext {
   allow_tools?: unknown;
 }
 
+/** Where the task tells what becomes of it. */
+export class SubmitCallback {
+  @IsDefined()
+  @IsString()
+  @MaxLength(2048)
+  url!: string;
+}
+
 /** Body of `POST /v1/tasks`. */
 export class SubmitBody {
   @ApiPropertyOptional({ description: 'Your own name for the task, unique in your tenant.', pattern: TASK_ID.source })
@@ -180,9 +188,15 @@ export class SubmitBody {
   @Max(9)
   priority?: number;
 
-  @ApiPropertyOptional({ description: 'Not available yet.', type: 'object', properties: { url: { type: 'string' } } })
-  @Free()
-  callback?: unknown;
+  @ApiPropertyOptional({
+    description: 'Is told how the task goes on and ends: docs/webhooks.md.',
+    type: 'object',
+    required: ['url'],
+    additionalProperties: false,
+    properties: { url: { type: 'string', format: 'uri', maxLength: 2048 } },
+  })
+  @Nested(SubmitCallback)
+  callback?: SubmitCallback;
 
   @ApiPropertyOptional({
     description: 'As the header `X-API-Mode`; the two must not contradict each other.',

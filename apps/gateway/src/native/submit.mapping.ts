@@ -11,9 +11,6 @@ import { encodeTask } from './tasks.mapping.js';
 
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
-/** Fields that the schema knows and this version does not serve; any value but null asks for something. */
-const PLANNED_FIELDS = ['callback'] as const;
-
 /** Submission of the native contract, checked beyond what the DTO can say. */
 export function decodeSubmit(
   document: JsonDocument<SubmitBody>,
@@ -23,7 +20,6 @@ export function decodeSubmit(
   const { value: body } = document;
   const faults = checkHeaders(headers, body);
   if (faults.length > 0) throw invalid(faults);
-  refusePlanned(body);
   const idempotencyKey = headers['idempotency-key'];
   return {
     taskId: body.task_id ?? undefined,
@@ -35,6 +31,7 @@ export function decodeSubmit(
     context: rawIfAny(document, 'context'),
     tools: rawIfAny(document, 'tools'),
     deadlineSeconds: body.deadline_seconds ?? undefined,
+    callbackUrl: body.callback?.url,
     priority: body.priority ?? undefined,
     detail: body.context?.detail ?? undefined,
     body,
@@ -92,10 +89,6 @@ function raw(document: JsonDocument<SubmitBody>, field: 'input' | 'context' | 't
 
 function rawIfAny(document: JsonDocument<SubmitBody>, field: 'context' | 'tools'): RawJson | undefined {
   return document.value[field] == null ? undefined : raw(document, field);
-}
-
-function refusePlanned(body: SubmitBody): void {
-  for (const field of PLANNED_FIELDS) if (body[field] != null) throw notAvailable(`/${field}`, field);
 }
 
 function checkHeaders(headers: IncomingHttpHeaders, body: SubmitBody): Fault[] {

@@ -85,7 +85,7 @@ export function encodeTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-function encodeTimeOrNull(ms: number | null): string | null {
+export function encodeTimeOrNull(ms: number | null): string | null {
   return ms === null ? null : encodeTime(ms);
 }
 

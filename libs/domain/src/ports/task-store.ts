@@ -49,6 +49,8 @@ export interface Submission {
   readonly allowedTools?: readonly string[];
   /** The artifacts the input names, each once; absent: none. They are kept until the task has ended. */
   readonly inputArtifacts?: readonly ArtifactBody[];
+  /** Where what becomes of it is to be told; absent: nowhere. */
+  readonly callbackUrl?: string;
   readonly created: EventDraft;
   readonly audit: AuditEntry;
 }

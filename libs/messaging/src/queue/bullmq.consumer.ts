@@ -1,6 +1,5 @@
-import { type ConsumeOptions, type Logger, type RunJob, RunConsumer } from '#lib/domain';
+import { type Logger, RunConsumer } from '#lib/domain';
 import { type Job, WaitingError } from 'bullmq';
-import { decodeRunJob, queueName } from '../jobs.js';
 import { TroubleLog } from '../trouble.log.js';
 import { within } from '../within.js';
 import type { QueueBackends, RunWorker } from './bullmq.backend.js';
@@ -14,11 +13,18 @@ const CLOSE_MS = 2_000;
 export interface ConsumerDeps {
   readonly backends: QueueBackends;
   readonly logger: Logger;
-  /** Jobs that could be fetched now. */
-  readonly waiting: (pool: string) => Promise<number>;
+  /** Jobs of the queue that could be fetched now. */
+  readonly waiting: () => Promise<number>;
 }
 
-/** One pool's worker, watched: a worker that fails to start or goes silent is replaced by a new one. */
+/** What a consumer takes. */
+export interface QueueOptions {
+  readonly queue: string;
+  /** Jobs handled at once. */
+  readonly slots: number;
+}
+
+/** One queue's worker, watched: a worker that fails to start or goes silent is replaced by a new one. */
 export class BullMqConsumer extends RunConsumer {
   private readonly trouble: TroubleLog;
   private worker: RunWorker | undefined;
@@ -30,8 +36,8 @@ export class BullMqConsumer extends RunConsumer {
 
   constructor(
     private readonly deps: ConsumerDeps,
-    private readonly options: ConsumeOptions,
-    private readonly handle: (job: RunJob) => Promise<void>,
+    private readonly options: QueueOptions,
+    private readonly handle: (job: Job<unknown>) => Promise<void>,
   ) {
     super();
     this.trouble = new TroubleLog(deps.logger, 'The queue consumer has trouble');
@@ -59,7 +65,7 @@ export class BullMqConsumer extends RunConsumer {
 
   private async open(): Promise<void> {
     const worker: RunWorker = this.deps.backends.createWorker({
-      queue: queueName(this.options.pool),
+      queue: this.options.queue,
       slots: this.options.slots - this.running,
       process: (job, token) => this.process(worker, job, token),
       onFetch: () => this.onFetch(worker),
@@ -94,14 +100,14 @@ export class BullMqConsumer extends RunConsumer {
     if (this.stopped) return;
     if (worker === undefined) return this.open();
     if (this.running >= this.options.slots || performance.now() - this.fetchedAtMs < SILENT_MS) return;
-    if ((await this.deps.waiting(this.options.pool)) === 0) return this.onFetch(worker);
+    if ((await this.deps.waiting()) === 0) return this.onFetch(worker);
     // Twice in a row, since a job may have come this very moment.
     if (!this.suspicious) {
       this.suspicious = true;
       return;
     }
     if (this.worker !== worker || this.stopped) return;
-    this.deps.logger.error('A silent queue consumer is replaced', { pool: this.options.pool });
+    this.deps.logger.error('A silent queue consumer is replaced', { queue: this.options.queue });
     void this.discard(worker).catch(this.trouble.report);
     await this.open();
   }
@@ -115,9 +121,9 @@ export class BullMqConsumer extends RunConsumer {
     }
     this.running += 1;
     try {
-      await this.handle(decodeRunJob(this.options.pool, job));
+      await this.handle(job);
     } catch (error) {
-      this.deps.logger.error('A run job was dropped', { jobId: job.id, pool: this.options.pool, error });
+      this.deps.logger.error('A job was dropped', { jobId: job.id, queue: this.options.queue, error });
     } finally {
       this.running -= 1;
       // A slot lent to a worker that has been replaced goes to its successor.

@@ -43,6 +43,7 @@ export const SUBMIT_COLUMNS: Columns = {
   client_tools: text((s) => s.clientTools ?? null),
   allowed_tools: text((s) => (s.allowedTools ? JSON.stringify(s.allowedTools) : null)),
   input_artifacts: text((s) => (s.inputArtifacts ? JSON.stringify(s.inputArtifacts) : null)),
+  callback: text((s) => s.callbackUrl ?? null),
 };
 
 /** Submissions as rows, in their order by `place`. */
@@ -89,10 +90,10 @@ heads as (
 rows as (
   insert into tasks (task_key, tenant, task_id, agent_id, type, user_id, session_id, ordinal, backend_version_id, runner,
     pool, detail, priority, deadline_at, created_by, created_at, input, context, client_tools, allowed_tools,
-    input_artifacts)
+    input_artifacts, callback)
   select task_key, tenant, task_id, agent_id, type, user_id, session_id, ordinal, backend_version_id, runner,
     pool, detail, priority, deadline_at, principal, at, input, context, client_tools, allowed_tools,
-    input_artifacts from fresh
+    input_artifacts, callback from fresh
 ),
 first_events as (
   insert into events (task_key, seq, event_id, event_type, at, payload)

@@ -1,0 +1,107 @@
+import {
+  type AttemptOutcome,
+  type CallbackOwner,
+  type ClaimedDelivery,
+  encodeNotice,
+  isOutboundError,
+  type OutboundClient,
+  outcomeOfStatus,
+  parseRetryAfter,
+  type SealedSecret,
+} from '#lib/domain';
+
+/** Makes signing secrets and signs with them; what a secret is of is said each time. */
+export interface WebhookSigning {
+  mint(purpose: string): { readonly shown: string; readonly sealed: SealedSecret };
+  headers(
+    message: { readonly id: string; readonly atMs: number; readonly body: string },
+    secrets: readonly SealedSecret[],
+    purpose: string,
+  ): Readonly<Record<string, string>>;
+}
+
+/** What the secret of a webhook is sealed for. */
+export function secretOfWebhook(tenant: string, webhookId: string): string {
+  return JSON.stringify(['webhook', tenant, webhookId]);
+}
+
+/** What the secret of somebody's callbacks is sealed for. */
+export function secretOfCallbacks({ tenant, principal }: CallbackOwner): string {
+  return JSON.stringify(['callbacks', tenant, principal]);
+}
+
+/** A message and where it goes. */
+export interface Message {
+  /** The same at every attempt: receivers tell repeats by it. */
+  readonly id: string;
+  readonly body: string;
+  readonly url: string;
+  readonly secrets: readonly SealedSecret[];
+  readonly purpose: string;
+}
+
+export interface SenderPorts {
+  readonly outbound: OutboundClient;
+  readonly signing: WebhookSigning;
+}
+
+/** Of an answer nothing but its head is of interest. */
+const MAX_RESPONSE_BYTES = 65_536;
+
+/** Signs messages and posts them. It never throws: what went wrong is the outcome. */
+export class DeliverySender {
+  constructor(
+    private readonly ports: SenderPorts,
+    /** For one attempt, until the head of its answer. */
+    readonly timeoutMs: number,
+  ) {}
+
+  /** `stopping` says that the process ends. */
+  deliver(claimed: ClaimedDelivery, stopping?: AbortSignal): Promise<AttemptOutcome> {
+    const { eventId, facts, tenant, webhookId, owner, url, secrets } = claimed;
+    if (url === null) return Promise.resolve({ error: 'disabled', latencyMs: 0 });
+    const purpose = webhookId === null ? secretOfCallbacks(owner) : secretOfWebhook(tenant, webhookId);
+    return this.send({ id: eventId, body: encodeNotice(facts), url, secrets, purpose }, stopping);
+  }
+
+  async send(message: Message, stopping?: AbortSignal): Promise<AttemptOutcome> {
+    const headers = this.sign(message);
+    if (headers === undefined) return { error: 'secret', latencyMs: 0 };
+    const startedMs = performance.now();
+    const latency = (): number => Math.round(performance.now() - startedMs);
+    const done = new AbortController();
+    const signal = stopping ? AbortSignal.any([stopping, done.signal]) : done.signal;
+    try {
+      const response = await this.ports.outbound.request({
+        url: message.url,
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'user-agent': 'Switchyard-Webhooks/1', ...headers },
+        body: message.body,
+        purpose: 'webhook',
+        timeoutMs: this.timeoutMs,
+        maxResponseBytes: MAX_RESPONSE_BYTES,
+        signal,
+      });
+      const retryAfterMs = parseRetryAfter(response.headers['retry-after'], Date.now());
+      return {
+        ...outcomeOfStatus(response.status),
+        latencyMs: latency(),
+        ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      };
+    } catch (error) {
+      if (stopping?.aborted) return { error: 'interrupted', latencyMs: latency() };
+      return { error: isOutboundError(error) ? error.code : 'unavailable', latencyMs: latency() };
+    } finally {
+      done.abort();
+    }
+  }
+
+  private sign({ id, body, secrets, purpose }: Message): Readonly<Record<string, string>> | undefined {
+    if (secrets.length === 0) return undefined;
+    try {
+      return this.ports.signing.headers({ id, atMs: Date.now(), body }, secrets, purpose);
+    } catch {
+      return undefined;
+    }
+  }
+}
