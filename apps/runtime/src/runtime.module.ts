@@ -16,7 +16,7 @@ import { tokensOf } from './execution/run-tokens.js';
 import { StallWatch } from './execution/stall.watch.js';
 import { TaskExecutor } from './execution/task.executor.js';
 import { TaskProcessor } from './execution/task.processor.js';
-import { toolsOf } from './execution/tools.source.js';
+import { secretFieldsOf, toolsOf } from './execution/tools.source.js';
 import { Workspaces } from './execution/workspaces.js';
 import { HealthController } from './health/health.controller.js';
 import { MetricsController } from './health/metrics.controller.js';
@@ -114,7 +114,8 @@ function running(config: RuntimeConfig, watch: Watch): Provider[] {
         const customisers = [promoteAttributes(contextAttributes)];
         const tools = toolsOf(BUILTIN_CATALOG);
         const ports = { adapters, writer, blobs, live, stalls, workspaces, tools, customisers, logger };
-        return new TaskExecutor({ ...ports, tokens: (run) => tokensOf(tokens, run, { runtimeId }) });
+        const secretFields = secretFieldsOf(BUILTIN_CATALOG);
+        return new TaskExecutor({ ...ports, secretFields, tokens: (run) => tokensOf(tokens, run, { runtimeId }) });
       },
       inject: [Infrastructure, AdapterHost, EventWriter, StallWatch, LiveRuns],
     },

@@ -151,7 +151,7 @@ export type {
   ExpiredWait,
 } from './ports/run-store.js';
 export { isSecretName, REDACTED, redactFields, redactSecrets, redactValue } from './redaction.js';
-export { mayHoldSecret } from './secret-hints.js';
+export { mayHoldSecret, openSecretAt, SECRET_LEAD } from './secret-hints.js';
 export { Retention } from './ports/retention.js';
 export { SecretStore } from './ports/secret-store.js';
 export { TASK_TOKEN_SCOPES, TaskTokens } from './ports/task-tokens.js';

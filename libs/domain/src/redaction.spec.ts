@@ -110,7 +110,7 @@ describe('redaction', () => {
   it('gives back a value without secrets as it is', () => {
     const value = { a: [{ b: 'c' }], password: '', secret: null };
     expect(redactValue(value)).toBe(value);
-    expect(redactFields(value, ['/x', '/a/5', '/a/0/b/c'])).toEqual(value);
+    expect(redactFields(value, ['/x', '/a/5', '/a/0/b/c'])).toBe(value);
   });
 
   it('takes out the fields that pointers name', () => {

@@ -119,8 +119,9 @@ function redactAt(value: unknown, [token, ...rest]: readonly string[]): unknown 
       value.map((item, index) => (isMeant(String(index)) ? redactAt(item, rest) : (item as unknown))),
     );
   }
-  if (token !== '*' && !Object.hasOwn(value, token)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [name, isMeant(name) ? redactAt(member, rest) : (member as unknown)]),
-  );
+  const entries = Object.entries(value).map(([name, member]) => ({ name, member: member as unknown }));
+  const meant = entries.filter(({ name }) => isMeant(name)).map((one) => ({ ...one, by: redactAt(one.member, rest) }));
+  if (meant.every(({ member, by }) => member === by)) return value;
+  const before = entries.map(({ name, member }) => [name, member] as const);
+  return Object.fromEntries([...before, ...meant.map(({ name, by }) => [name, by] as const)]);
 }

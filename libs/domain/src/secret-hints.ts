@@ -6,6 +6,10 @@ for (const char of 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
   IN_RUN[char.charCodeAt(0)] = 1;
 }
 
+/** How many characters before a run may say that it is a secret. */
+export const SECRET_LEAD = 24;
+const PEM = '-----BEGIN';
+
 /** Ids of ours, which are in most texts that are looked at. */
 const OWN_ID = /^(?:msg|evt|art|wait)_[0-9a-f]{32}$/;
 /** Beginnings of the forms in redaction.ts. */
@@ -44,5 +48,21 @@ function isInRun(code: number): boolean {
 function isSuspicious(text: string, start: number, stop: number): boolean {
   const run = text.slice(start, stop);
   if (stop - start === 36 && OWN_ID.test(run)) return false;
-  return ANCHOR.test(run) || BEFORE.test(text.slice(Math.max(0, start - 24), start)) || text.includes('-----BEGIN');
+  return ANCHOR.test(run) || BEFORE.test(text.slice(Math.max(0, start - SECRET_LEAD), start)) || text.includes(PEM);
+}
+
+/**
+ * Where a secret may begin that is not at its end when the text is: what follows could be its rest. Its length when there
+ * is none. What comes behind the place is to be kept back until more is known.
+ */
+export function openSecretAt(text: string): number {
+  const block = text.lastIndexOf(PEM);
+  if (block >= 0 && !text.includes('-----END', block)) return block;
+  let start = text.length;
+  while (start > 0 && isInRun(text.charCodeAt(start - 1))) start--;
+  if (start === text.length) return text.length;
+  const run = text.slice(start);
+  if (text.length - start === 36 && OWN_ID.test(run)) return text.length;
+  const isOpen = ANCHOR.test(run) || BEFORE.test(text.slice(Math.max(0, start - SECRET_LEAD), start));
+  return isOpen ? start : text.length;
 }

@@ -3,6 +3,7 @@ import { draftEvent, OversizeError } from './admission.js';
 import { ArtifactKeeper } from './artifact.keeper.js';
 import { offloadEvent } from './oversize.js';
 import type { RecorderPorts } from './run.recorder.js';
+import { SecretArguments } from './secret-arguments.js';
 import { asStreamed, storeOutput } from './tool-output.js';
 import type { WriteOutcome } from './write-queue.js';
 
@@ -38,12 +39,14 @@ export interface Answered {
  */
 export class CallRecorder {
   private readonly keeper: ArtifactKeeper;
+  private readonly secrets: SecretArguments;
 
   constructor(
     private readonly call: OutsideCall,
     private readonly ports: RecorderPorts,
   ) {
-    const { tenant, runner } = call;
+    const { tenant, runner, toolName } = call;
+    this.secrets = new SecretArguments({ tenant, allowedTools: [toolName] }, ports.secretFields);
     this.keeper = new ArtifactKeeper(ports.blobs, { tenant, origin: runner, known: [] });
   }
 
@@ -90,9 +93,9 @@ export class CallRecorder {
 
   private async draft(body: EventBody): Promise<readonly EventDraft[]> {
     try {
-      return [draftEvent(body)];
+      return [draftEvent(this.secrets.without(body) ?? body)];
     } catch (error) {
-      if (error instanceof OversizeError) return offloadEvent(body, this.keeper, error);
+      if (error instanceof OversizeError) return offloadEvent(error, this.keeper);
       throw error;
     }
   }

@@ -70,7 +70,7 @@ describe('an accepted answer', () => {
       ]),
     ).toEqual([
       { tool_call_id: 'a', approved: true, reason: 'fine', digests: { edited_args: sha256(edited_args) } },
-      { tool_call_id: 'b', error, digests: {} },
+      { tool_call_id: 'b', error },
     ]);
   });
 

@@ -9,6 +9,7 @@ import {
 import { newWaitId } from '#lib/platform';
 import { createHash } from 'node:crypto';
 import { checkValue, draftEvent, OversizeError, ProtocolError } from './admission.js';
+import { cleanText } from './event-content.js';
 
 export type OpenConfirmation = Omit<ConfirmationBody, 'digest' | 'expires_at'>;
 
@@ -28,17 +29,22 @@ export interface PauseTerms {
   readonly seconds?: ConfirmationSeconds | undefined;
   /** By call, what stands for arguments that are too long for an event; the digest is of the arguments all the same. */
   readonly moved?: ReadonlyMap<string, unknown>;
+  /** Arguments of a tool without the fields that are secret; the digest is of the arguments all the same. */
+  readonly hide?: HideFields | undefined;
 }
+
+/** Gives arguments as they may be shown; the arguments of no tool are not known to hold a secret. */
+export type HideFields = (toolName: string | undefined, args: unknown) => unknown;
 
 /** The events with which a run stops to wait. They belong in one append. @throws ProtocolError */
 export function draftPause(
   open: readonly OpenConfirmation[],
-  { nowMs, seconds = DEFAULT_CONFIRMATION_SECONDS, moved }: PauseTerms,
+  { nowMs, seconds = DEFAULT_CONFIRMATION_SECONDS, moved, hide }: PauseTerms,
 ): EventDraft[] {
   const wait_id = newWaitId();
   const confirmations = open.map((item) => ({
     ...item,
-    ...(moved?.has(item.tool_call_id) ? { arguments: moved.get(item.tool_call_id) } : {}),
+    ...shownArguments(item, moved, hide),
     digest: digestCall(item.tool_name, item.arguments),
     expires_at: new Date(nowMs + (seconds[item.kind] ?? 0) * 1_000).toISOString(),
   }));
@@ -54,6 +60,11 @@ export function draftPause(
   ];
 }
 
+function shownArguments(item: OpenConfirmation, moved: PauseTerms['moved'], hide: PauseTerms['hide']): object {
+  if (moved?.has(item.tool_call_id)) return { arguments: moved.get(item.tool_call_id) };
+  return hide && item.arguments !== undefined ? { arguments: hide(item.tool_name, item.arguments) } : {};
+}
+
 /** Who answered what. */
 export interface Answered {
   readonly waitId: string;
@@ -62,27 +73,41 @@ export interface Answered {
 }
 
 /**
- * The event of an accepted answer. What is too long for an event stands in it by its digest; the run gets it whole.
+ * The event of an accepted answer. What is too long for an event stands in it by its digest, and so do new arguments that hold
+ * a secret; the run gets all of it.
  * @throws OversizeError when even so it is too long
  */
 export function draftResumed({ waitId, decidedBy, items }: Answered): EventDraft {
-  const draft = (decisions: readonly Readonly<Record<string, unknown>>[]): EventDraft =>
-    draftEvent({ type: 'task.resumed', payload: { wait_id: waitId, decided_by: decidedBy, decisions } });
+  const draft = (isHidden: IsHidden): EventDraft => {
+    const decisions = items.map((item) => digestMembers(item, isHidden));
+    return draftEvent({ type: 'task.resumed', payload: { wait_id: waitId, decided_by: decidedBy, decisions } });
+  };
   try {
-    return draft(items.map((item) => ({ ...item })));
+    return draft(isSecret);
   } catch (error) {
     if (!(error instanceof OversizeError)) throw error;
-    return draft(items.map(digestLongMembers));
+    return draft((name, value) => JSON.stringify(value).length > DIGEST_LENGTH || isSecret(name, value));
   }
 }
+
+type IsHidden = (name: string, value: unknown) => boolean;
 
 /** Shorter JSON than this takes less room than its digest. */
 const DIGEST_LENGTH = 100;
 
-function digestLongMembers({ tool_call_id, ...members }: ItemAnswer): Readonly<Record<string, unknown>> {
-  const isLong = ([, value]: [string, unknown]): boolean => JSON.stringify(value).length > DIGEST_LENGTH;
+/** A call is checked against its approval by the digest of its arguments: a part taken out of them would be another call. */
+function isSecret(name: string, value: unknown): boolean {
+  return name === 'edited_args' && cleanText(value) !== JSON.stringify(value);
+}
+
+function digestMembers(
+  { tool_call_id, ...members }: ItemAnswer,
+  isHidden: IsHidden,
+): Readonly<Record<string, unknown>> {
   const entries = Object.entries(members).filter(([, value]) => value !== undefined);
-  const digests = entries.filter(isLong).map(([name, value]) => [name, digestValue(value)]);
-  const short = entries.filter((entry) => !isLong(entry));
-  return { tool_call_id, ...Object.fromEntries(short), digests: Object.fromEntries(digests) as object };
+  const hidden = entries.filter(([name, value]) => isHidden(name, value));
+  if (hidden.length === 0) return { tool_call_id, ...members };
+  const digests = Object.fromEntries(hidden.map(([name, value]) => [name, digestValue(value)]));
+  const shown = entries.filter(([name, value]) => !isHidden(name, value));
+  return { tool_call_id, ...Object.fromEntries(shown), digests };
 }

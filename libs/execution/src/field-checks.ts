@@ -1,10 +1,8 @@
-import type { ArtifactBody, ConfirmationBody, FieldKind } from '#lib/domain';
+import { type ArtifactBody, type ConfirmationBody, type FieldKind, mayHoldSecret, redactSecrets } from '#lib/domain';
 
 /** Tells what is wrong with a value, as the end of a sentence; undefined when nothing is. */
 type FieldCheck = (value: unknown) => string | undefined;
 
-/** What PostgreSQL's text cannot hold, and half characters, which UTF-8 cannot. */
-const UNSTORABLE = /[\0\p{Cs}]/u;
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const ARTIFACT_KINDS: readonly unknown[] = ['produced', 'input', 'log', 'offload'] satisfies ArtifactBody['kind'][];
 
@@ -21,7 +19,18 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 
 const string: FieldCheck = (value) => {
   if (typeof value !== 'string') return 'is no string';
-  return UNSTORABLE.test(value) ? 'holds U+0000 or half of a surrogate pair' : undefined;
+  // What PostgreSQL's text cannot hold, and half characters, which UTF-8 cannot.
+  return value.isWellFormed() && !value.includes('\0') ? undefined : 'holds U+0000 or half of a surrogate pair';
+};
+
+const PLAIN_LABEL = /^[\x20-\x7e]{0,512}$/;
+/** No control or format characters, which include those that turn the direction of text around, and no line separators. */
+const LABEL = /^[^\p{C}\p{Zl}\p{Zp}]{0,512}$/u;
+
+const label: FieldCheck = (value) => {
+  if (typeof value !== 'string') return 'is no string';
+  if (!PLAIN_LABEL.test(value) && !LABEL.test(value)) return 'is no name: one line of at most 512 characters';
+  return mayHoldSecret(value) && redactSecrets(value) !== value ? 'looks like a secret' : undefined;
 };
 
 const object: FieldCheck = (value) => (isObject(value) ? undefined : 'is no object');
@@ -63,8 +72,9 @@ function listOf(check: FieldCheck): FieldCheck {
 const error = members({ code: string, message: string });
 
 /** One check per kind of field; see the table of events in the domain. */
-export const FIELD_CHECKS: Readonly<Record<FieldKind, FieldCheck>> = {
+export const FIELD_CHECKS: Readonly<Record<FieldKind | 'label', FieldCheck>> = {
   string,
+  label,
   integer: (value) => (Number.isSafeInteger(value) ? undefined : 'is no integer'),
   number: (value) => (Number.isFinite(value) ? undefined : 'is no number'),
   boolean: (value) => (typeof value === 'boolean' ? undefined : 'is neither true nor false'),
@@ -85,9 +95,9 @@ export const FIELD_CHECKS: Readonly<Record<FieldKind, FieldCheck>> = {
   }),
   confirmations: listOf(
     members({
-      tool_call_id: string,
+      tool_call_id: label,
       kind: (value) => (CONFIRMATION_KINDS.includes(value) ? undefined : 'is no kind of confirmation'),
-      tool_name: optional(string),
+      tool_name: optional(label),
       arguments: (value) => (value === undefined ? undefined : json(value)),
       prompt: optional(string),
       digest: string,

@@ -2,6 +2,7 @@ import type { Detail, EventBody, EventDraft, ResultBody, UsageBody } from '#lib/
 import { newMessageId } from '#lib/platform';
 import { draftEvent, OversizeError } from './admission.js';
 import { type ArtifactKeeper, preview } from './artifact.keeper.js';
+import { cleanText } from './event-content.js';
 
 /** A result larger than this, as JSON in bytes, becomes an artifact with a preview in its place. */
 const RESULT_MAX_BYTES = 8_192;
@@ -40,8 +41,9 @@ function draftMessage(message_id: string, text: string): EventDraft {
   try {
     return draftEvent(body(text));
   } catch (error) {
-    if (error instanceof OversizeError) return draftEvent(body(preview(text)));
-    throw error;
+    if (!(error instanceof OversizeError)) throw error;
+    const { text: clean } = error.body.payload as { readonly text: string };
+    return draftEvent(body(preview(clean)));
   }
 }
 
@@ -49,12 +51,13 @@ async function fit(
   result: ResultBody,
   keeper: ArtifactKeeper,
 ): Promise<{ readonly result: ResultBody; readonly artifact: readonly EventDraft[] }> {
-  const json = JSON.stringify(result);
-  if (Buffer.byteLength(json) <= RESULT_MAX_BYTES) return { result, artifact: [] };
+  if (Buffer.byteLength(JSON.stringify(result)) <= RESULT_MAX_BYTES) return { result, artifact: [] };
+  const json = cleanText(result);
+  const clean = JSON.parse(json) as ResultBody;
   const { artifact, events } = await keeper.offload(json, 'result.json', 'application/json');
-  const { model } = result.metadata;
+  const { model } = clean.metadata;
   return {
-    result: { text: preview(result.text), metadata: { ...(model === undefined ? {} : { model }), artifact } },
+    result: { text: preview(clean.text), metadata: { ...(model === undefined ? {} : { model }), artifact } },
     artifact: events,
   };
 }

@@ -13,6 +13,7 @@ export { RunClaimer } from './run.claimer.js';
 export type { ClaimedRun, ClaimerPorts, RuntimeIdentity } from './run.claimer.js';
 export { RunRecorder } from './run.recorder.js';
 export type { RecorderListener, RecorderPorts } from './run.recorder.js';
+export type { FindSecretFields } from './secret-arguments.js';
 export { asStreamed } from './tool-output.js';
 export type { StreamedOutput } from './tool-output.js';
 export { SessionAdvancer } from './session.advancer.js';

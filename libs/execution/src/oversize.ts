@@ -3,6 +3,7 @@ import { draftEvent, OversizeError } from './admission.js';
 import { type ArtifactKeeper, piecesOf, preview, type Reference, refer } from './artifact.keeper.js';
 import { draftPause, type OpenConfirmation, type PauseTerms } from './confirmations.js';
 import { isDelta } from './delta-joiner.js';
+import { cleanText } from './event-content.js';
 
 /** Units of UTF-16 per piece of a long delta: whatever it is made of, its JSON fits an event. */
 const PIECE_LENGTH = 2_500;
@@ -31,11 +32,8 @@ export function splitDelta({ type, payload }: EventBody): EventDraft[] | undefin
  * Moves the large part of an event to an artifact: `artifact.created` first, then the event with a reference.
  * @throws OversizeError when the event has no such part, or is too large without it.
  */
-export async function offloadEvent(
-  body: EventBody,
-  keeper: ArtifactKeeper,
-  error: OversizeError,
-): Promise<EventDraft[]> {
+export async function offloadEvent(error: OversizeError, keeper: ArtifactKeeper): Promise<EventDraft[]> {
+  const { body } = error;
   const field = MOVABLE[body.type];
   const payload = body.payload as Payload;
   const value = field === undefined ? undefined : payload[field];
@@ -70,7 +68,7 @@ export async function draftFittingPause(
   } catch (error) {
     if (!(error instanceof OversizeError)) throw error;
   }
-  const texts = open.map((item) => ({ id: item.tool_call_id, text: JSON.stringify(item.arguments) ?? '' }));
+  const texts = open.map((item) => ({ id: item.tool_call_id, text: shownText(item, terms) }));
   const long = texts.filter(({ text }) => text.length > KEPT_LENGTH);
   const moved = new Map<string, Reference>();
   const made: EventDraft[] = [];
@@ -80,4 +78,10 @@ export async function draftFittingPause(
     made.push(...events);
   }
   return [...made, ...draftPause(open, { ...terms, moved })];
+}
+
+/** The arguments as JSON text, without what must not be stored. */
+function shownText(item: OpenConfirmation, { hide }: PauseTerms): string {
+  const shown = hide?.(item.tool_name, item.arguments) ?? item.arguments;
+  return shown === undefined ? '' : cleanText(shown);
 }

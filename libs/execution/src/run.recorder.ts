@@ -14,10 +14,12 @@ import {
 import { checkRunnerEvent, checkValue, draftEvent, isKeptAt, OversizeError, ProtocolError } from './admission.js';
 import { ArtifactKeeper, type ArtifactSource, type Kept } from './artifact.keeper.js';
 import type { OpenConfirmation } from './confirmations.js';
+import { DeltaGuard } from './delta.guard.js';
 import type { EventWriter } from './event.writer.js';
 import { draftFinalAnswer, type FinalAnswer } from './final-answer.js';
 import { draftFittingPause, offloadEvent, splitDelta } from './oversize.js';
 import { RunSteps } from './run-steps.js';
+import { type FindSecretFields, SecretArguments } from './secret-arguments.js';
 import { ToolInvocations } from './tool-invocations.js';
 import { storeOutput, type StreamedOutput } from './tool-output.js';
 import { RunCursor, type Write, type WriteOutcome } from './write-queue.js';
@@ -35,6 +37,8 @@ const MAX_ARTIFACTS = 1_000;
 export interface RecorderPorts {
   readonly writer: EventWriter;
   readonly blobs: BlobStore;
+  /** Absent: no tool has any. */
+  readonly secretFields?: FindSecretFields;
 }
 
 /** What the log says back while a run goes on. */
@@ -53,6 +57,8 @@ export class RunRecorder {
   private readonly cursor: RunCursor;
   private readonly steps: RunSteps;
   private readonly keeper: ArtifactKeeper;
+  private readonly secrets: SecretArguments;
+  private readonly deltas = new DeltaGuard();
   private readonly startedMessages = new Set<string>();
   /** Outputs that are stored, until their call is completed. */
   private readonly outputs = new Map<string, ArtifactBody>();
@@ -72,6 +78,7 @@ export class RunRecorder {
     this.cursor = new RunCursor(claim.runNo);
     this.steps = new RunSteps(claim.steps);
     this.hasSaved = claim.workspace !== null;
+    this.secrets = new SecretArguments(claim, ports.secretFields);
     this.keeper = new ArtifactKeeper(ports.blobs, {
       tenant: claim.tenant,
       origin: claim.runner,
@@ -88,13 +95,9 @@ export class RunRecorder {
     this.steps.apply(body);
     if (!isKeptAt(this.claim.detail, body.type)) return undefined;
     if (body.type === 'message.started') this.startedMessages.add(body.payload.message_id);
-    try {
-      this.write(body, [draftEvent(body)]);
-    } catch (error) {
-      if (error instanceof OversizeError) return this.oversize(body, error);
-      throw error;
-    }
-    return this.waiting > MAX_WAITING ? this.room() : undefined;
+    const shown = this.secrets.without(body);
+    const last = shown && this.admitted(this.deltas.admit(shown));
+    return last ?? (this.waiting > MAX_WAITING ? this.room() : undefined);
   }
 
   /** A tool call that was not allowed; the platform says so, not the runner. */
@@ -139,9 +142,9 @@ export class RunRecorder {
 
   /** @throws ProtocolError when it has no proper name. */
   async artifact(source: ArtifactSource): Promise<void> {
-    checkValue('string', source.name, 'The name of an artifact');
-    checkValue('string', source.mediaType, 'The media type of an artifact');
-    checkValue('string', source.stepId ?? '', 'The step of an artifact');
+    checkValue('label', source.name, 'The name of an artifact');
+    checkValue('label', source.mediaType, 'The media type of an artifact');
+    checkValue('label', source.stepId ?? '', 'The step of an artifact');
     this.made += 1;
     if (this.made > MAX_ARTIFACTS) throw new ProtocolError(`A run has more than ${MAX_ARTIFACTS} artifacts.`);
     this.announce(await this.keeper.keep(source));
@@ -174,11 +177,12 @@ export class RunRecorder {
   /** Ends the task well. @throws ProtocolError when the answer is none, or a step is still open. */
   async succeed(answer: FinalAnswer): Promise<WriteOutcome> {
     checkValue('result', answer.result, 'The result');
-    checkValue('string', answer.messageId ?? '', 'The id of the final message');
+    checkValue('label', answer.messageId ?? '', 'The id of the final message');
     if (answer.usage !== undefined) checkValue('usage', answer.usage, 'The usage');
     const open = this.steps.open();
     if (open !== undefined) throw new ProtocolError(`The run ended with the step ${open.slice(0, 64)} still open.`);
     const { detail } = this.claim;
+    void this.admitted(this.deltas.rest());
     const isStarted = answer.messageId !== undefined && this.startedMessages.has(answer.messageId);
     const session = sessionEnd(answer.conversation);
     return this.finish({ events: await draftFinalAnswer(answer, { detail, isStarted, keeper: this.keeper }) }, session);
@@ -190,7 +194,8 @@ export class RunRecorder {
     nowMs: number,
     workspace?: BlobReference,
   ): Promise<WriteOutcome> {
-    const terms = { nowMs, seconds: this.claim.policy.confirmationSeconds };
+    void this.admitted(this.deltas.rest());
+    const terms = { nowMs, seconds: this.claim.policy.confirmationSeconds, hide: this.secrets.hide };
     const events = await draftFittingPause(confirmations, terms, this.keeper);
     return this.goOn({ events, ...this.withSaved(workspace) });
   }
@@ -231,8 +236,22 @@ export class RunRecorder {
     if (events.length > 0) this.enqueue({ events });
   }
 
-  private async oversize(body: EventBody, error: OversizeError): Promise<void> {
-    this.write(body, splitDelta(body) ?? (await offloadEvent(body, this.keeper, error)));
+  /** Only the last of them can be one whose answer is to be awaited: deltas are split at once. */
+  private admitted(bodies: readonly EventBody[]): Promise<void> | undefined {
+    let last: Promise<void> | undefined;
+    for (const body of bodies) {
+      try {
+        this.write(body, [draftEvent(body)]);
+      } catch (error) {
+        if (!(error instanceof OversizeError)) throw error;
+        last = this.oversize(error);
+      }
+    }
+    return last;
+  }
+
+  private async oversize(error: OversizeError): Promise<void> {
+    this.write(error.body, splitDelta(error.body) ?? (await offloadEvent(error, this.keeper)));
   }
 
   private write(body: EventBody, events: readonly EventDraft[]): void {

@@ -1,6 +1,13 @@
 import type { RunnerEvent, RunnerItem } from '#lib/adapters/contract';
 import type { Appended, BlobReference, BlobStore, Dispatch, ErrorBody, Logger } from '#lib/domain';
-import { type EventWriter, mayRunAgain, ProtocolError, RunRecorder, type WriteOutcome } from '#lib/execution';
+import {
+  type EventWriter,
+  type FindSecretFields,
+  mayRunAgain,
+  ProtocolError,
+  RunRecorder,
+  type WriteOutcome,
+} from '#lib/execution';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AdapterHost } from './adapter.host.js';
 import type { ContextCustomiser } from './context-customisers.js';
@@ -27,6 +34,7 @@ export interface ExecutorPorts {
   readonly stalls: StallWatch;
   readonly workspaces: Workspaces;
   readonly tools: ToolSource;
+  readonly secretFields?: FindSecretFields;
   readonly tokens: (run: LiveRun) => TokenSource;
   readonly customisers: readonly ContextCustomiser[];
   readonly logger: Logger;

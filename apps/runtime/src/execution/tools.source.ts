@@ -1,4 +1,5 @@
 import type { ToolClient } from '#lib/adapters/contract';
+import type { FindSecretFields } from '#lib/execution';
 import { type ToolCatalog, ToolGateway } from '#lib/tools';
 import { Approvals } from './approvals.js';
 import type { ToolSource } from './tool-access.js';
@@ -16,4 +17,9 @@ export function toolsOf(catalog: ToolCatalog): ToolSource {
       { catalog, taskKey: claim.taskKey, run: { input, signal, tenant: claim.tenant, taskId: claim.taskId } },
     );
   };
+}
+
+/** The arguments of those tools that must not be shown. */
+export function secretFieldsOf(catalog: ToolCatalog): FindSecretFields {
+  return (toolName, tenant) => catalog.find(toolName, tenant)?.secretFields ?? [];
 }
