@@ -3,6 +3,7 @@ import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import pg from 'pg';
 import { SCOPES } from '#lib/domain';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 import { call, Installation } from '../support/installation.js';
@@ -317,5 +318,48 @@ describe('a task token', () => {
     expect(await call(at(0, '/v1/runtime/tools'), { key: forged })).toMatchObject(UNAUTHENTICATED);
     release(id);
     await ended(id);
+  });
+
+  it('leaves a record of each time it was refused or renewed, and itself nowhere', async () => {
+    await installation.stop();
+    const sql = new pg.Client({ connectionString: database.url });
+    await sql.connect();
+    const { rows } = await sql.query<Record<string, string>>(
+      `select distinct tenant, principal, action, outcome, details::json->>'code' as code from switchyard.audit_records
+       where action ~ '^(token|tool)[.]' and coalesce(details::json->>'code', '') not in ('policy', 'not_on_list')`,
+    );
+    const records = rows.map(({ tenant, principal, action, outcome, code }) => [
+      tenant,
+      principal,
+      action,
+      outcome,
+      code,
+    ]);
+    expect(records).toEqual(
+      expect.arrayContaining([
+        ['default', 'ann', 'token.renew', 'allowed', null],
+        ['default', 'ann', 'token.renew', 'denied', 'run_over'],
+        ['default', 'ann', 'token.renew', 'denied', 'other_audience'],
+        ['default', 'ann', 'tool.invoke', 'denied', 'run_over'],
+        ['default', 'ann', 'tool.list', 'denied', 'other_run'],
+        ['default', 'ann', 'tool.list', 'denied', 'other_audience'],
+        ['', '', 'tool.list', 'denied', 'invalid_token'],
+        ['', '', 'tool.list', 'denied', 'no_task_token'],
+        ['', '', 'tool.invoke', 'denied', 'no_task_token'],
+      ]),
+    );
+    const tables = await sql.query<{ name: string }>(
+      `select c.oid::regclass::text as name from pg_class c where c.relnamespace = 'switchyard'::regnamespace and c.relkind in ('r', 'p')`,
+    );
+    const signatures = given.map((token) => token.split('.')[2]!);
+    const found: string[] = [];
+    for (const { name } of tables.rows) {
+      const held = await sql.query(`select from ${name} t where t::text ~ $1 limit 1`, [signatures.join('|')]);
+      if (held.rows.length > 0) found.push(name);
+    }
+    await sql.end();
+    const logs = [...installation.gateways, ...installation.runtimes].map(({ log }) => log);
+    found.push(...logs.filter((log) => signatures.some((signature) => log.includes(signature))));
+    expect({ tokens: signatures.length > 10, found }).toEqual({ tokens: true, found: [] });
   });
 });

@@ -222,7 +222,8 @@ function runServices(ports: CorePorts): readonly NamedProvider[] {
     { provide: TaskTokenAuthenticator, useFactory: () => new TaskTokenAuthenticator(ports) },
     {
       provide: RunTokensService,
-      useFactory: (authenticator: TaskTokenAuthenticator) => new RunTokensService(ports.tokens, authenticator),
+      useFactory: (authenticator: TaskTokenAuthenticator) =>
+        new RunTokensService(ports.tokens, authenticator, ports.audit),
       inject: [TaskTokenAuthenticator],
     },
     {

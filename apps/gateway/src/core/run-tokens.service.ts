@@ -1,4 +1,4 @@
-import type { MintedToken, TaskTokens } from '#lib/domain';
+import type { AuditTrail, MintedToken, TaskTokens } from '#lib/domain';
 import type { Caller } from './caller.js';
 import type { LiveGrant, TaskTokenAuthenticator } from './task-token.authenticator.js';
 
@@ -11,15 +11,30 @@ export class RunTokensService {
   constructor(
     private readonly tokens: TaskTokens,
     private readonly authenticator: TaskTokenAuthenticator,
+    private readonly audit: AuditTrail,
   ) {}
 
-  /** The same rights for another while, never past the deadline. @throws DomainError `unauthenticated` */
-  renew(grant: LiveGrant): Promise<MintedToken> {
+  /** The same rights for another while, never past the deadline. @throws DomainError `unauthenticated`, `unavailable` */
+  async renew(grant: LiveGrant, requestId: string): Promise<MintedToken> {
     const { taskKey, taskId, runNo, tenant, principal, agentId, runtimeId, sessionId, tools, deadlineAtMs } = grant;
-    return this.tokens.mint({
+    const minted = await this.tokens.mint({
       ...{ taskKey, taskId, runNo, tenant, principal, agentId, runtimeId, tools, deadlineAtMs },
       ...(sessionId === undefined ? {} : { sessionId }),
     });
+    const details = {
+      run_no: runNo,
+      agent_id: agentId,
+      runtime_id: runtimeId,
+      expires_at: new Date(minted.expiresAtMs),
+    };
+    const what = {
+      action: 'token.renew',
+      target: taskId,
+      outcome: 'allowed',
+      details: JSON.stringify(details),
+    } as const;
+    await this.audit.record([{ tenant, principal, keyId: grant.tokenId, ...what, requestId }]);
+    return minted;
   }
 
   /**

@@ -1,7 +1,9 @@
-import { Controller, Header, HttpCode, Post } from '@nestjs/common';
+import { Controller, Header, HttpCode, Post, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Response } from 'express';
 import { type Asker, RunTokensService } from '../core/run-tokens.service.js';
 import type { LiveGrant } from '../core/task-token.authenticator.js';
+import { requestIdOf } from '../http/exchange.js';
 import { FormOrJsonBody } from '../http/json-body.decorator.js';
 import { CurrentAsker, ForAskers } from './introspection.guard.js';
 import { IntrospectBody, IntrospectionAnswer, RenewedAnswer } from './runtime.dto.js';
@@ -19,8 +21,11 @@ export class RuntimeTokenController {
   @Header('Cache-Control', 'no-store')
   @HttpCode(200)
   @Post('token\\:renew')
-  async renew(@CurrentGrant() grant: LiveGrant): Promise<RenewedAnswer> {
-    return encodeRenewed(await this.tokens.renew(grant), Date.now());
+  async renew(
+    @CurrentGrant() grant: LiveGrant,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<RenewedAnswer> {
+    return encodeRenewed(await this.tokens.renew(grant, requestIdOf(response)), Date.now());
   }
 
   @ApiOperation({
