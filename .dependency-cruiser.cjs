@@ -85,6 +85,21 @@ module.exports = {
       { path: '^libs/', pathNot: '^libs/(domain|platform)/' },
     ),
     rule(
+      'audit-sees-domain-only',
+      { path: '^libs/audit/', pathNot: TEST },
+      { path: '^libs/', pathNot: '^libs/(audit|domain)/' },
+    ),
+    rule(
+      'cli-needs-node-only',
+      { path: '^apps/cli/', pathNot: TEST },
+      { path: '^libs/', pathNot: '^libs/(audit|domain)/' },
+    ),
+    rule(
+      'cli-needs-node-only',
+      { path: '^(apps/cli|libs/(audit|domain))/', pathNot: TEST },
+      { dependencyTypes: ['npm'], dependencyTypesNot: ['type-only'] },
+    ),
+    rule(
       'execution-and-tools-see-ports',
       { path: '^libs/(execution|tools)/', pathNot: TEST },
       { path: '^libs/', pathNot: ['^libs/(domain|platform)/', '^libs/$1/'] },
@@ -136,7 +151,7 @@ module.exports = {
     rule(
       'core-sees-ports-only',
       { path: '^apps/gateway/src/core/', pathNot: [MODULE, TEST] },
-      { path: '^libs/', pathNot: ['^libs/(domain|platform|execution|tools)/', CATALOG] },
+      { path: '^libs/', pathNot: ['^libs/(domain|platform|execution|tools|audit)/', CATALOG] },
     ),
     rule('core-is-plain', { path: '^apps/gateway/src/core/', pathNot: [MODULE, TEST] }, { path: npm('@nestjs') }),
     rule(

@@ -10,6 +10,7 @@ import { Artifacts1764500000010 } from './0010-artifacts.js';
 import { AgentsAndRetention1764500000011 } from './0011-agents-and-retention.js';
 import { TokenCalls1764500000013 } from './0013-token-calls.js';
 import { Webhooks1764500000017 } from './0017-webhooks.js';
+import { AuditSeals1764500000018 } from './0018-audit-seals.js';
 import { Limits1764500000019 } from './0019-limits.js';
 
 /** In the order they are applied. */
@@ -26,5 +27,6 @@ export const MIGRATIONS = [
   AgentsAndRetention1764500000011,
   TokenCalls1764500000013,
   Webhooks1764500000017,
+  AuditSeals1764500000018,
   Limits1764500000019,
 ];

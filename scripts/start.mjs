@@ -4,6 +4,7 @@ import './node-version.mjs';
 import './npm-watch.mjs';
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
+import { ensureAuditKey } from './audit-key.mjs';
 import { clearEarlierStart, forgetStart, noteStart } from './earlier-start.mjs';
 import { KEYS, MIGRATE, runEntry } from './entry.mjs';
 import { freePort } from './free-port.mjs';
@@ -88,6 +89,8 @@ function environment() {
     PORT: String(settings.port),
     HOST: settings.host,
     DATA_DIR: settings.dataDir,
+    // Where the database is somebody else's, who signs for whom is theirs to say.
+    ...(server && { AUDIT_KEY_FILE: ensureAuditKey(settings.dataDir) }),
     DRAIN_SECONDS: process.env.DRAIN_SECONDS || String(DRAIN_SECONDS),
   };
 }

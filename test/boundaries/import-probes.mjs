@@ -46,6 +46,13 @@ export const importProbes = [
   ['libs/execution/src/probe.ts', ['#lib/tools'], ['execution-and-tools-see-ports']],
   ['libs/execution/src/probe.ts', ['bullmq'], ['framework-stays-out', 'redis-only-in-messaging']],
 
+  ['libs/audit/src/probe.ts', ['#lib/platform'], ['audit-sees-domain-only']],
+  ['libs/audit/src/probe.ts', ['zod'], ['cli-needs-node-only']],
+  ['libs/audit/src/probe.ts', ['#lib/domain', 'node:crypto'], []],
+  ['apps/cli/src/probe.ts', ['#lib/platform'], ['cli-needs-node-only']],
+  ['apps/cli/src/probe.ts', ['yaml'], ['cli-needs-node-only']],
+  ['apps/cli/src/probe.ts', ['#lib/audit', 'node:util'], []],
+
   ['libs/messaging/src/probe.ts', ['#lib/persistence'], ['infra-libs-do-not-meet']],
   ['libs/storage/src/probe.ts', ['#lib/security'], ['infra-libs-do-not-meet']],
   ['libs/security/src/probe.ts', ['#lib/messaging'], ['infra-libs-do-not-meet']],

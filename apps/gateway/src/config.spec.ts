@@ -13,6 +13,7 @@ describe('readConfig', () => {
       port: 3000,
       publicUrl: undefined,
       storage: { kind: 'disk', dir: path.resolve('.data/artifacts') },
+      audit: { keyFile: undefined, headsFile: undefined, headsWebhook: undefined, headsBucket: undefined },
       agentsFile: path.resolve('agents.yaml'),
       adminKey: undefined,
       linkKeys: undefined,

@@ -16,6 +16,7 @@ import {
 } from '#lib/security';
 import { STORAGE_SETTINGS, type StorageOptions, storageOf } from '#lib/storage';
 import path from 'node:path';
+import { AUDIT_SETTINGS, type AuditOptions, auditOptionsOf } from './audit.settings.js';
 
 const apiKey = { expects: 'swy_<id>_<secret> with a secret of at least 32 characters', parse: parseApiKey };
 const linkKeys = { expects: 'kid:base64,kid:base64 with secrets of at least 16 bytes', parse: parseLinkKeys };
@@ -43,6 +44,7 @@ export const SETTINGS = {
   },
   DATA_DIR: { default: '.data', meaning: 'Folder of artifacts, unless STORAGE_DIR says otherwise.', ...anyText },
   ...STORAGE_SETTINGS,
+  ...AUDIT_SETTINGS,
   AGENTS_FILE: { default: 'agents.yaml', meaning: 'The agents and their backends.', ...anyText },
   LIMITS_FILE: { meaning: 'What tenants and keys may use at once; absent: generous limits for all.', ...anyText },
   ADMIN_API_KEY: { meaning: 'A key with every scope that exists from the start; never shown.', ...apiKey },
@@ -105,6 +107,7 @@ export interface GatewayConfig {
   /** Without a slash at its end. Undefined: where it turns out to listen. */
   readonly publicUrl: string | undefined;
   readonly storage: StorageOptions;
+  readonly audit: AuditOptions;
   readonly agentsFile: string;
   readonly limitsFile: string | undefined;
   readonly adminKey: ApiKey | undefined;
@@ -136,6 +139,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): GatewayConfig 
     port: settings.PORT,
     publicUrl: settings.PUBLIC_URL?.replace(/\/+$/, ''),
     storage: storageOf(settings, settings.DATA_DIR),
+    audit: auditOptionsOf(settings),
     agentsFile: path.resolve(settings.AGENTS_FILE),
     limitsFile: settings.LIMITS_FILE && path.resolve(settings.LIMITS_FILE),
     adminKey: settings.ADMIN_API_KEY,

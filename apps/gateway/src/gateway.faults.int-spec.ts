@@ -87,7 +87,11 @@ async function types(stream: EventStream): Promise<string[]> {
     expect((await submit('during')).status).toBe(202);
     expect(performance.now() - startedMs).toBeLessThan(1_000);
     const late = types(await openStream('during'));
-    expect((await call(`${gateway.url}/health/ready`)).body).toEqual({ status: 'ready', degraded: ['bus'] });
+    expect((await call(`${gateway.url}/health/ready`)).body).toEqual({
+      status: 'ready',
+      degraded: ['bus'],
+      notes: ['audit_unsigned'],
+    });
     await cancelQuietly('before');
     expect((await call(`${gateway.url}/v1/tasks/during/cancel`, { body: {} })).status).toBe(202);
     expect(await early).toEqual(['task.created', 'task.cancelled']);

@@ -383,7 +383,7 @@ describeEachBackingSet(({ redisUrl }) => {
   });
 
   it('is ready, and lists the agents of the file', async () => {
-    expect((await call(url('/health/ready'))).body).toEqual({ status: 'ready' });
+    expect((await call(url('/health/ready'))).body).toEqual({ status: 'ready', notes: ['audit_unsigned'] });
     const { agents } = (await call(url('/v1/agents', 1))).body as { agents: { agent_id: string }[] };
     expect(agents.map(({ agent_id }) => agent_id)).toEqual(['closed', 'scripted', 'strict']);
   });

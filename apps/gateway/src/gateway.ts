@@ -89,7 +89,7 @@ async function prepare(config: GatewayConfig, { ports, partitions }: Infrastruct
 
 function startSweeps(
   app: INestApplication,
-  { ports, runs, partitions }: Infrastructure,
+  { ports, runs, partitions, sealing }: Infrastructure,
   config: GatewayConfig,
 ): SweepLoop {
   const writer = app.get(EventWriter, { strict: false });
@@ -104,7 +104,7 @@ function startSweeps(
     },
   );
   const loop = new SweepLoop(ports.logger, ports.metrics);
-  loop.start([...sweeps, app.get(DeliveriesWorker, { strict: false })]);
+  loop.start([...sweeps, ...sealing.sweeps, app.get(DeliveriesWorker, { strict: false })]);
   return loop;
 }
 

@@ -13,6 +13,7 @@ import {
   openDataSource,
   pendingMigrations,
   PgAgentStore,
+  PgAuditLedger,
   PgAuditTrail,
   PgBlobRemovals,
   PgDatabaseHealth,
@@ -29,6 +30,7 @@ import {
   PgUploadStore,
   PgUsageStore,
   PgWebhookStore,
+  SEALER_ROLE,
 } from '#lib/persistence';
 import { PromMetrics } from '#lib/platform';
 import {
@@ -45,6 +47,7 @@ import {
 import { openStorage } from '#lib/storage';
 import { BUILTIN_CATALOG } from '#lib/tools';
 import { randomBytes } from 'node:crypto';
+import { type AuditSealing, openSealing } from './audit.sealing.js';
 import type { GatewayConfig } from './config.js';
 import type { RunnerKind } from './core/agent.declaration.js';
 import type { CorePorts } from './core/core.module.js';
@@ -56,7 +59,29 @@ export interface Infrastructure {
   readonly ports: Ports;
   readonly runs: RunStore;
   readonly partitions: PgPartitions;
+  readonly sealing: AuditSealing;
   close(): Promise<void>;
+}
+
+/** What has been opened, and is closed the other way round. */
+class Opened {
+  private readonly closers: (() => unknown)[] = [];
+
+  constructor(private readonly databaseUrl: string) {}
+
+  pool(name: string, max: number, role?: typeof SEALER_ROLE): Database {
+    const { databaseUrl } = this;
+    return this.keep(new Database({ databaseUrl, name: `gateway ${name}`, max, ...(role && { role }) }));
+  }
+
+  keep<T extends { close(): unknown }>(thing: T): T {
+    this.closers.push(() => thing.close());
+    return thing;
+  }
+
+  async close(): Promise<void> {
+    for (const close of this.closers.splice(0).reverse()) await close();
+  }
 }
 
 type Ports = CorePorts & { readonly removals: BlobRemovals; readonly retention: Retention };
@@ -69,27 +94,19 @@ export async function openInfrastructure(
 ): Promise<Infrastructure> {
   const { databaseUrl, redisUrl } = config;
   await assertMigrated(databaseUrl);
-  const closers: (() => Promise<unknown>)[] = [];
-  const close = async (): Promise<void> => {
-    for (const step of closers.splice(0).reverse()) await step();
-  };
-  const pool = (name: string, max: number): Database => {
-    const database = new Database({ databaseUrl, name: `gateway ${name}`, max });
-    closers.push(() => database.close());
-    return database;
-  };
+  const opened = new Opened(databaseUrl);
   try {
-    const requests = pool('requests', 6);
-    const audit = new PgAuditTrail(requests, logger);
-    closers.push(() => audit.close());
-    const log = new PgEventLog(pool('writer', 1), pool('log', 4));
+    const requests = opened.pool('requests', 6);
+    const audit = opened.keep(new PgAuditTrail(requests, logger));
+    const ledger = new PgAuditLedger(opened.pool('sealer', 1, SEALER_ROLE));
+    const log = new PgEventLog(opened.pool('writer', 1), opened.pool('log', 4));
     const source = await openDataSource(databaseUrl);
-    closers.push(() => source.destroy());
-    const messaging = await createMessaging({ databaseUrl, redisUrl, logger });
-    closers.push(() => messaging.close());
-    const storage = await openStorage(config.storage);
-    closers.push(() => storage.close());
+    opened.keep({ close: () => source.destroy() });
+    const messaging = opened.keep(await createMessaging({ databaseUrl, redisUrl, logger }));
+    const storage = opened.keep(await openStorage(config.storage));
     const metrics = new PromMetrics('gateway');
+    const outbound = new GuardedOutbound(config.outbound);
+    const sealing = opened.keep(await openSealing(config.audit, { ledger, logger, metrics, outbound }));
     const ports = {
       logger,
       metrics,
@@ -102,12 +119,19 @@ export async function openInfrastructure(
       keyFormat: { parse: parseApiKey, isSecretOf },
       catalog: BUILTIN_CATALOG,
       ...(await signersOver(new PgSecretStore(source), config, publicUrl)),
-      outbound: new GuardedOutbound(config.outbound),
+      outbound,
+      notes: () => sealing.notes(),
       runners: [...CATALOG, ...(await extraRunners(config.extraAdapters))],
     };
-    return { ports, runs: new PgRunStore(requests), partitions: new PgPartitions(requests), close };
+    return {
+      ports,
+      runs: new PgRunStore(requests),
+      partitions: new PgPartitions(requests),
+      sealing,
+      close: () => opened.close(),
+    };
   } catch (error) {
-    await close();
+    await opened.close();
     throw error;
   }
 }

@@ -21,6 +21,8 @@ export type {
   TaskAnswer,
 } from './answer.js';
 export type { AuditEntry } from './audit-entry.js';
+export { AUDIT_FIELDS } from './audit-record.js';
+export type { AuditField, AuditHead, AuditRecord, StoredHead } from './audit-record.js';
 export { canonicalJson } from './canonical-json.js';
 export {
   DELIVERY_ERRORS,
@@ -80,6 +82,8 @@ export { LeaseKeeper } from './ports/lease-keeper.js';
 export type { HeldRun, CancelledRun } from './ports/lease-keeper.js';
 export { foldEvents } from './patch.js';
 export type { TaskPatch, StepPatch, ConfirmationPatch, ConfirmationClose } from './patch.js';
+export { AuditLedger } from './ports/audit-ledger.js';
+export type { DueRecords, Seal, SealSession, TreeNode, TreeSource } from './ports/audit-ledger.js';
 export { AuditTrail } from './ports/audit-trail.js';
 export { AgentStore } from './ports/agent-store.js';
 export type { StoredAgent, AgentRecord, AgentEdit, AgentFileEntry, BackendVersion } from './ports/agent-store.js';

@@ -150,6 +150,18 @@ export const METRICS = define({
     labels: [],
     help: 'Connections that were closed as they came, because there are as many as may be.',
   },
+  switchyard_audit_lag_seconds: {
+    kind: 'gauge',
+    of: 'gateway',
+    labels: [],
+    help: 'Age of the oldest audit record that is not sealed; the same from every gateway.',
+  },
+  switchyard_audit_fault: {
+    kind: 'gauge',
+    of: 'gateway',
+    labels: ['fault'],
+    help: '1 while the audit trail is unsigned, not_sealed since it was altered, or not_exported.',
+  },
   switchyard_http_requests_total: {
     kind: 'counter',
     of: 'gateway',

@@ -7,6 +7,9 @@ import { orUnavailable, STATEMENT_MS } from './unavailable.js';
 
 export const ENTITIES = [AgentRow, AgentsFileRow, BackendVersionRow, ApiKeyRow, SecretRow];
 
+/** What a session may take, as on the other connections; a server of its own time-out for transactions is not asked here. */
+const TIMEOUTS = '-c idle_in_transaction_session_timeout=30000 -c statement_timeout=30000';
+
 /** TypeORM's connections: plain reads and writes of administration tables. */
 export async function openDataSource(databaseUrl: string): Promise<DataSource> {
   const limits = {
@@ -16,7 +19,10 @@ export async function openDataSource(databaseUrl: string): Promise<DataSource> {
     maxLifetimeSeconds: 30,
     keepAlive: true,
   };
-  const source = createDataSource(databaseUrl, { options: `-c search_path=${SCHEMA} -c role=${APP_ROLE}`, ...limits });
+  const source = createDataSource(databaseUrl, {
+    options: `-c search_path=${SCHEMA} -c role=${APP_ROLE} ${TIMEOUTS}`,
+    ...limits,
+  });
   return orUnavailable(source.initialize());
 }
 

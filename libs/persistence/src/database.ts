@@ -5,19 +5,25 @@ import { asUnavailable, STATEMENT_MS } from './unavailable.js';
 export const SCHEMA = 'switchyard';
 /** The role every process takes; see migration 0004. */
 export const APP_ROLE = 'switchyard_app';
+/** The role that alone may write the tree over the audit trail; see migration 0018. */
+export const SEALER_ROLE = 'switchyard_sealer';
 
 /**
  * Session settings of hot connections. Plans are made once, when tables may be tiny, and kept: without sequential scans
  * they stay on the indexes as tables grow. JIT costs more than any of these statements.
  */
-const SESSION = [
-  `set role ${APP_ROLE}`,
-  `set search_path to ${SCHEMA}`,
-  'set enable_seqscan to off',
-  'set jit to off',
-  'set plan_cache_mode to force_generic_plan',
-  'set idle_in_transaction_session_timeout to 30000',
-].join('; ');
+const session = (role: string): string =>
+  [
+    `set role ${role}`,
+    `set search_path to ${SCHEMA}`,
+    'set enable_seqscan to off',
+    'set jit to off',
+    'set plan_cache_mode to force_generic_plan',
+    'set idle_in_transaction_session_timeout to 30000',
+    'set statement_timeout to 30000',
+    // Sealing waits for the oldest open transaction: none may stay open for ever. Servers before 17 have no such setting.
+    `select set_config(name, '30000', false) from pg_catalog.pg_settings where name = 'transaction_timeout'`,
+  ].join('; ');
 
 export interface PoolOptions {
   readonly databaseUrl: string;
@@ -29,10 +35,8 @@ export interface PoolOptions {
   readonly waitMs?: number;
   /** How long a statement may take, in ms; the connection is given up with it. */
   readonly statementMs?: number;
-}
-
-async function prepareSession(client: pg.ClientBase): Promise<void> {
-  await client.query(SESSION);
+  /** Absent: that of the application. */
+  readonly role?: typeof APP_ROLE | typeof SEALER_ROLE;
 }
 
 /** A statement that is parsed and planned once per connection. */
@@ -55,7 +59,7 @@ export class Database {
       idleTimeoutMillis: 0,
       keepAlive: true,
       // eslint-disable-next-line @typescript-eslint/no-misused-promises -- pg-pool awaits it, though its types say void.
-      onConnect: prepareSession,
+      onConnect: async (client: pg.ClientBase) => void (await client.query(session(options.role ?? APP_ROLE))),
     });
     // An idle connection that dies is replaced at the next query, which reports what is wrong.
     this.pool.on('error', () => undefined);

@@ -1,4 +1,4 @@
-export { Database } from './database.js';
+export { Database, SEALER_ROLE } from './database.js';
 export type { PoolOptions, Statement } from './database.js';
 export { openDataSource } from './data-source.js';
 export { ThreadLeaseKeeper } from './lease/thread-lease-keeper.js';
@@ -6,6 +6,7 @@ export type { LeaseOptions } from './lease/thread-lease-keeper.js';
 export { migrate, pendingMigrations } from './migrate.js';
 export type { MigrateOptions } from './migrate.js';
 export { PgAgentStore } from './stores/pg-agent-store.js';
+export { PgAuditLedger } from './stores/pg-audit-ledger.js';
 export { PgAuditTrail } from './stores/pg-audit-trail.js';
 export { PgBlobRemovals } from './stores/pg-blob-removals.js';
 export { PgDeliveryStore } from './stores/pg-delivery-store.js';

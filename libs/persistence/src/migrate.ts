@@ -2,7 +2,7 @@ import { DomainError } from '#lib/domain';
 import pg from 'pg';
 import { MIGRATIONS } from '../../../migrations/index.js';
 import { createOwnerDataSource } from './data-source.js';
-import { APP_ROLE, SCHEMA } from './database.js';
+import { APP_ROLE, SCHEMA, SEALER_ROLE } from './database.js';
 
 /** Servers older than this lack what the schema needs. */
 const MIN_SERVER_VERSION = 150_000;
@@ -98,11 +98,11 @@ async function grantOther(client: pg.Client, schema: string): Promise<void> {
     grant execute on all functions in schema ${name} to ${APP_ROLE};`);
 }
 
-/** The user the processes connect with becomes a member of the role they take; a superuser is one of every role. */
+/** The user the processes connect with becomes a member of the roles they take; a superuser is one of every role. */
 async function grantRole(client: pg.Client, user: string): Promise<void> {
   const name = user === '' ? 'current_user' : client.escapeIdentifier(decodeURIComponent(user));
-  await client.query(`grant ${APP_ROLE} to ${name}`);
-  await client.query(`grant usage on schema ${SCHEMA} to ${APP_ROLE}`);
+  await client.query(`grant ${APP_ROLE}, ${SEALER_ROLE} to ${name}`);
+  await client.query(`grant usage on schema ${SCHEMA} to ${APP_ROLE}, ${SEALER_ROLE}`);
 }
 
 /** The names of migrations the database lacks; empty when it is current. */

@@ -29,11 +29,15 @@ function readiness(answer: () => Promise<readonly DatabaseFault[]>, bus = new Me
 
 describe('a process', () => {
   it('is ready while the database serves', async () => {
-    expect(await readiness(async () => []).check()).toEqual({ missing: [], degraded: [] });
+    expect(await readiness(async () => []).check()).toEqual({ missing: [], degraded: [], notes: [] });
   });
 
   it('stays ready without a bus, and says so', async () => {
-    expect(await readiness(async () => [], new DeadBus()).check()).toEqual({ missing: [], degraded: ['bus'] });
+    expect(await readiness(async () => [], new DeadBus()).check()).toEqual({
+      missing: [],
+      degraded: ['bus'],
+      notes: [],
+    });
   });
 
   it.each([

@@ -7,6 +7,8 @@ export interface ReadinessReport {
   readonly missing: readonly string[];
   /** Without these everything works, only later: ready. */
   readonly degraded: readonly string[];
+  /** What works and is not as it should be. */
+  readonly notes: readonly string[];
 }
 
 const LIMIT_MS = 1_500;
@@ -21,6 +23,7 @@ export class Readiness {
   constructor(
     private readonly database: DatabaseHealth,
     private readonly bus: EventBus,
+    private readonly notes: () => readonly string[] = () => [],
   ) {}
 
   /** A process that is stopping is not ready, so that no new work is sent to it. */
@@ -32,7 +35,7 @@ export class Readiness {
   async check(): Promise<ReadinessReport> {
     const [faults, hasBus] = await Promise.all([this.databaseFaults(), answers(this.bus.ping())]);
     const missing = this.state === 'serving' ? faults : [this.state, ...faults];
-    return { missing, degraded: hasBus ? [] : ['bus'] };
+    return { missing, degraded: hasBus ? [] : ['bus'], notes: this.notes() };
   }
 
   private async databaseFaults(): Promise<readonly string[]> {

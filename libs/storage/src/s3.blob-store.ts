@@ -4,19 +4,16 @@ import {
   CopyObjectCommand,
   DeleteObjectCommand,
   GetObjectCommand,
-  HeadBucketCommand,
   HeadObjectCommand,
-  S3Client,
+  type S3Client,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
-import { type BlobRange, type BlobReference, BlobStore, DomainError, UnavailableError } from '#lib/domain';
+import { type BlobRange, type BlobReference, BlobStore, UnavailableError } from '#lib/domain';
 import { blobPlace, isBlobName } from './blob-name.js';
+import { openClient, type S3Failure } from './s3.client.js';
 import type { S3Storage } from './storage.settings.js';
 import { verified } from './verified.js';
 
-const CONNECT_MS = 5_000;
-/** How long a connection may be silent. */
-const SILENT_MS = 30_000;
 /** Parts of 5 MiB that are in memory per upload: one on its way, one being filled. */
 const PARTS_AT_ONCE = 1;
 
@@ -33,26 +30,8 @@ export class S3BlobStore extends BlobStore {
   }
 
   /** @throws DomainError `unavailable` with one line for the operator */
-  static async open({ bucket, endpoint, region, credentials, pathStyle }: S3Storage): Promise<S3BlobStore> {
-    const client = new S3Client({
-      ...(endpoint === undefined ? {} : { endpoint }),
-      ...(credentials ? { credentials } : {}),
-      region,
-      forcePathStyle: pathStyle,
-      // The checksums that are sent when nothing asks for them end up in the content on servers that do not know them.
-      requestChecksumCalculation: 'WHEN_REQUIRED',
-      responseChecksumValidation: 'WHEN_REQUIRED',
-      requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: SILENT_MS },
-    });
-    try {
-      await client.send(new HeadBucketCommand({ Bucket: bucket }));
-    } catch (cause) {
-      client.destroy();
-      const { name, $metadata } = cause as S3Failure;
-      const reason = $metadata?.httpStatusCode ?? name;
-      throw new DomainError('unavailable', `S3_BUCKET: the bucket cannot be used (${reason}).`, { cause });
-    }
-    return new S3BlobStore(client, bucket);
+  static async open(storage: S3Storage): Promise<S3BlobStore> {
+    return new S3BlobStore(await openClient(storage, 'S3_BUCKET'), storage.bucket);
   }
 
   override async put(tenant: string, content: AsyncIterable<Uint8Array>): Promise<BlobReference> {
@@ -156,11 +135,6 @@ class CountedBytes implements AsyncIterable<Uint8Array> {
   reference(): BlobReference {
     return { sha256: this.hash.digest('hex'), size: this.size };
   }
-}
-
-interface S3Failure {
-  readonly name?: string;
-  readonly $metadata?: { readonly httpStatusCode?: number };
 }
 
 function keyOf(tenant: string, sha256: string): string {

@@ -1,9 +1,10 @@
 import path from 'node:path';
 import { anyText, oneOf, SettingsError, type SettingValues, urlOf } from '#lib/platform';
 
-const bucket = {
+/** A setting that names a bucket. */
+export const bucketName = {
   expects: 'the name of a bucket',
-  parse: (text: string) => (/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(text) ? text : undefined),
+  parse: (text: string): string | undefined => (/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(text) ? text : undefined),
 };
 
 /** Where artifacts are, for every process that reads or writes them; docs/operations.md shows it. */
@@ -12,7 +13,7 @@ export const STORAGE_SETTINGS = {
     meaning: 'Folder of artifacts, the same for gateways and runtimes; absent: artifacts in DATA_DIR.',
     ...anyText,
   },
-  S3_BUCKET: { meaning: 'Bucket of artifacts, in place of a folder; it must exist.', ...bucket },
+  S3_BUCKET: { meaning: 'Bucket of artifacts, in place of a folder; it must exist.', ...bucketName },
   S3_ENDPOINT: { meaning: 'Where that bucket is served; absent: AWS.', ...urlOf('http', 'https') },
   S3_REGION: { default: 'us-east-1', meaning: 'Region of the bucket.', ...anyText },
   S3_ACCESS_KEY_ID: { meaning: 'Key of the bucket; absent: what the AWS SDK finds for itself.', ...anyText },
@@ -51,12 +52,17 @@ export function storageOf(settings: SettingValues<typeof STORAGE_SETTINGS>, data
     return { kind: 'disk', dir: path.resolve(STORAGE_DIR ?? path.join(dataDir, 'artifacts')) };
   }
   if (STORAGE_DIR !== undefined) throw new SettingsError(['STORAGE_DIR and S3_BUCKET exclude each other']);
+  return s3Of(settings, S3_BUCKET);
+}
+
+/** A bucket at the server these settings name. @throws SettingsError when the settings do not go together */
+export function s3Of(settings: SettingValues<typeof STORAGE_SETTINGS>, bucket: string): S3Storage {
   return {
     kind: 's3',
-    bucket: S3_BUCKET,
-    endpoint: S3_ENDPOINT,
+    bucket,
+    endpoint: settings.S3_ENDPOINT,
     region: settings.S3_REGION,
-    credentials: credentialsOf(S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY),
+    credentials: credentialsOf(settings.S3_ACCESS_KEY_ID, settings.S3_SECRET_ACCESS_KEY),
     pathStyle: settings.S3_PATH_STYLE === 'true',
   };
 }

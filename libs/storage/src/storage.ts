@@ -1,6 +1,6 @@
 import type { BlobStore } from '#lib/domain';
 import { DiskBlobStore } from './disk.blob-store.js';
-import type { StorageOptions } from './storage.settings.js';
+import type { S3Storage, StorageOptions } from './storage.settings.js';
 
 /** A store that holds connections. */
 export interface OpenStorage {
@@ -18,4 +18,24 @@ export async function openStorage(options: StorageOptions): Promise<OpenStorage>
   const { S3BlobStore } = await import('./s3.blob-store.js');
   const blobs = await S3BlobStore.open(options);
   return { blobs, close: () => blobs.close() };
+}
+
+/** Objects in a bucket with object lock, kept for that many days. */
+export interface OpenLockedObjects {
+  put(name: string, content: string): Promise<void>;
+  close(): void;
+}
+
+/**
+ * A bucket beside that of artifacts, on the same server and with the same credentials; `setting` named it.
+ *
+ * @throws DomainError `unavailable` with one line for the operator when the bucket cannot be used
+ */
+export async function openLockedObjects(
+  bucket: S3Storage,
+  retainDays: number,
+  setting: string,
+): Promise<OpenLockedObjects> {
+  const { S3LockedObjects } = await import('./s3.locked-objects.js');
+  return S3LockedObjects.open(bucket, retainDays, setting);
 }

@@ -70,6 +70,8 @@ export interface CorePorts {
   readonly maxUploadBytes: number;
   readonly syncWaitMs: number;
   readonly health: DatabaseHealth;
+  /** What an operator should know although all works. */
+  readonly notes: () => readonly string[];
   readonly queue: RunQueue;
   readonly bus: EventBus;
   readonly webhooks: WebhookStore;
@@ -146,7 +148,7 @@ function serviceProviders(ports: CorePorts): readonly NamedProvider[] {
 function sharedServices(ports: CorePorts): readonly NamedProvider[] {
   return [
     { provide: Authenticator, useFactory: () => new ApiKeyAuthenticator(ports.keys, ports.keyFormat) },
-    { provide: Readiness, useFactory: () => new Readiness(ports.health, ports.bus) },
+    { provide: Readiness, useFactory: () => new Readiness(ports.health, ports.bus, ports.notes) },
     { provide: StreamHub, useFactory: () => new StreamHub(ports) },
     { provide: Quotas, useFactory: () => new Quotas(ports) },
   ];

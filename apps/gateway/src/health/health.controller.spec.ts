@@ -8,8 +8,12 @@ import { HealthController } from './health.controller.js';
 let app: INestApplication | undefined;
 afterEach(() => app?.close());
 
-async function boot(missing: readonly string[], degraded: readonly string[] = []): Promise<ReturnType<typeof request>> {
-  const readiness: Pick<Readiness, 'check'> = { check: async () => ({ missing, degraded }) };
+async function boot(
+  missing: readonly string[],
+  degraded: readonly string[] = [],
+  notes: readonly string[] = [],
+): Promise<ReturnType<typeof request>> {
+  const readiness: Pick<Readiness, 'check'> = { check: async () => ({ missing, degraded, notes }) };
   const module = await Test.createTestingModule({
     controllers: [HealthController],
     providers: [{ provide: Readiness, useValue: readiness }],
@@ -28,6 +32,11 @@ describe('the health routes', () => {
   it('stay ready and name what only slows the service down', async () => {
     const http = await boot([], ['bus']);
     await http.get('/health/ready').expect(200, { status: 'ready', degraded: ['bus'] });
+  });
+
+  it('say what an operator should know although all works', async () => {
+    const http = await boot([], [], ['audit_unsigned']);
+    await http.get('/health/ready').expect(200, { status: 'ready', notes: ['audit_unsigned'] });
   });
 
   it('name what is missing with 503, while the process stays live', async () => {

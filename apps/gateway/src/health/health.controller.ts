@@ -22,8 +22,10 @@ export class HealthController {
   @Get('ready')
   @Header('Cache-Control', 'no-store')
   async ready(@Res({ passthrough: true }) response: Response): Promise<object> {
-    const { missing, degraded } = await this.readiness.check();
-    if (missing.length === 0) return { status: 'ready', ...(degraded.length > 0 ? { degraded } : {}) };
+    const { missing, degraded, notes } = await this.readiness.check();
+    if (missing.length === 0) {
+      return { status: 'ready', ...(degraded.length > 0 && { degraded }), ...(notes.length > 0 && { notes }) };
+    }
     response.status(503);
     return { status: 'not_ready', missing };
   }

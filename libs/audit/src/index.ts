@@ -1,0 +1,10 @@
+export { alteredFields, digestRecord, isDigestOf, leafHash, nodeHash } from './digest.js';
+export { HeadExports } from './head.exports.js';
+export type { HeadSink } from './head.exports.js';
+export { BucketSink, FileSink, WebhookSink } from './head.sinks.js';
+export { HeadSigner, headText, isSignedBy, parseHeadKeys } from './head.js';
+export type { HeadKey } from './head.js';
+export { consistencyProof, inclusionProof, isConsistent, isIncluded, subtreesOf, TreeEdge } from './merkle.js';
+export type { HashOf, Subtree } from './merkle.js';
+export { Sealer } from './sealer.js';
+export { edgeAt, hashesFrom } from './tree.reader.js';

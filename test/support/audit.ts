@@ -1,0 +1,37 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { HeadSigner, Sealer } from '#lib/audit';
+import { type AuditEntry, type Logger } from '#lib/domain';
+import { Database, PgAuditLedger, SEALER_ROLE } from '#lib/persistence';
+import { SilentLogger } from './silent-logger.js';
+
+/** A new key for heads: the private half in PEM, as in AUDIT_KEY_FILE, and the public one. */
+export function mintAuditKey(): { readonly pem: string; readonly publicPem: string; readonly signer: HeadSigner } {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const publicPem = publicKey.export({ type: 'spki', format: 'pem' }).toString();
+  return { pem, publicPem, signer: HeadSigner.parse(pem)! };
+}
+
+/** The sealer of a process, on a connection of its own. */
+export function openSealer(
+  databaseUrl: string,
+  { signer, logger = new SilentLogger() }: { readonly signer?: HeadSigner; readonly logger?: Logger } = {},
+): { readonly sealer: Sealer; readonly ledger: PgAuditLedger; close(): Promise<void> } {
+  const database = new Database({ databaseUrl, max: 1, name: 'sealer', role: SEALER_ROLE });
+  const ledger = new PgAuditLedger(database);
+  return { sealer: new Sealer(ledger, logger, signer), ledger, close: () => database.close() };
+}
+
+export function auditEntry(changes: Partial<AuditEntry> = {}): AuditEntry {
+  return {
+    tenant: 'acme',
+    principal: 'ann',
+    keyId: 'k1',
+    action: 'task.submit',
+    target: 't-1',
+    outcome: 'allowed',
+    details: '{"agent_id":"a"}',
+    requestId: 'r-1',
+    ...changes,
+  };
+}
