@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { RunConsumer, RunJob, RunQueue, TaskKey } from '#lib/domain';
+import type { DeliveryQueue, LaneJob, RunConsumer, RunJob, RunQueue, TaskKey } from '#lib/domain';
 import { newTaskKey } from '#lib/platform';
 import { until } from './until.js';
 
@@ -209,6 +209,42 @@ export function describeRunQueue(open: () => Promise<OpenQueue>): void {
       const jobs = Array.from({ length: 700 }, () => createRunJob({ pool }));
       await Promise.all(jobs.map((job) => queue.add([job])));
       expect(await queue.depth(pool)).toBe(700);
+    });
+  });
+}
+
+/** What every queue of deliveries does; `open` gives another one over the same jobs each time. */
+export function describeDeliveryQueue(
+  open: () => Promise<{ readonly deliveryQueue: DeliveryQueue; close(): Promise<void> }>,
+): void {
+  describe('as a queue of deliveries', () => {
+    it('hands each wish over once while it waits or is worked on, to whoever is free, and again later', async () => {
+      const [one, two] = [await open(), await open()];
+      const taken: LaneJob[] = [];
+      let release = (): void => undefined;
+      const held = new Promise<void>((resolve) => (release = resolve));
+      const handle = async (job: LaneJob): Promise<void> => {
+        taken.push(job);
+        await held;
+      };
+      const wishes = [0, 1].map((slot) => ({ lane: `wh_${newTaskKey().replaceAll('-', '')}`, slot, tenant: 'acme' }));
+      const bySlot = (jobs: readonly LaneJob[]): LaneJob[] => jobs.toSorted((a, b) => a.slot - b.slot);
+      try {
+        await one.deliveryQueue.add([...wishes, ...wishes]);
+        await Promise.all([one, two].map(({ deliveryQueue }) => deliveryQueue.consume(2, handle)));
+        await until(() => taken.length === 2);
+        await two.deliveryQueue.add(wishes);
+        expect(bySlot(taken)).toEqual(wishes);
+        release();
+        await until(async () => {
+          await one.deliveryQueue.add(wishes);
+          return taken.length >= 4;
+        });
+        expect(bySlot(taken.slice(0, 2))).toEqual(wishes);
+      } finally {
+        release();
+        await Promise.all([one.close(), two.close()]);
+      }
     });
   });
 }

@@ -67,6 +67,7 @@ export function outcomeOfStatus(status: number): Pick<AttemptOutcome, 'status' |
 export function parseRetryAfter(value: string | undefined, nowMs: number): number | undefined {
   if (value === undefined) return undefined;
   if (/^\d{1,9}$/.test(value)) return Number(value) * 1_000;
-  const atMs = Date.parse(value);
+  // What begins otherwise is no HTTP date, though a date to JavaScript.
+  const atMs = /^[A-Z][a-z]{2}, \d/.test(value) ? Date.parse(value) : NaN;
   return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
 }

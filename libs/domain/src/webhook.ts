@@ -34,7 +34,7 @@ export interface NoticeFacts {
 
 /**
  * The body of a message (Standard Webhooks, "Payload structure"): `data` has the form of the task's snapshot, as of the
- * event. The same bytes at every attempt. At most 1 KiB longer than the payload, which is at most 15.5 KiB.
+ * event. The same bytes at every attempt. At most 4 KiB longer than the payload, which is at most 15.5 KiB.
  */
 export function encodeNotice(facts: NoticeFacts): string {
   const payload = JSON.parse(facts.payload) as Readonly<Record<string, unknown>>;

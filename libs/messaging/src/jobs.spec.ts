@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { RunJob, TaskKey } from '#lib/domain';
-import { decodeRunJob, encodeRunJob } from './jobs.js';
+import { decodeLaneJob, decodeRunJob, encodeLaneJob, encodeRunJob } from './jobs.js';
 
 const JOB: RunJob = {
   taskKey: '0199b5a0-7c1e-7000-8000-00000000002a' as TaskKey,
@@ -53,4 +53,21 @@ describe('a run job', () => {
     expect(Buffer.byteLength(JSON.stringify(encoded))).toBeLessThan(1_000);
     expect(Object.keys(JSON.parse(encoded.data) as object)).toEqual(['taskKey', 'runNo']);
   });
+});
+
+describe('a wish to work off a lane', () => {
+  const wish = { lane: `wh_${'0'.repeat(32)}`, slot: 3, tenant: 'acme' };
+
+  it('is named by lane and slot, and comes back as it was', () => {
+    const job = encodeLaneJob(wish, 1_700_000_000_000);
+    expect(job).toMatchObject({ id: `${wish.lane}-3`, name: 'deliver', opts: { removeOnComplete: true, attempts: 1 } });
+    expect(decodeLaneJob({ data: JSON.parse(job.data) as unknown })).toEqual(wish);
+  });
+
+  it.each([{}, { ...wish, slot: -1 }, { ...wish, lane: 'wh_..' }, { lane: wish.lane, slot: 0 }])(
+    'that is %j is none of ours',
+    (data) => {
+      expect(() => decodeLaneJob({ data })).toThrow();
+    },
+  );
 });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll } from '@jest/globals';
 import { describeEachBackingSet } from '../../../test/support/backing-sets.js';
 import { describeEventBus } from '../../../test/support/bus.conformance.js';
 import { createDatabase, type TestDatabase } from '../../../test/support/database.js';
-import { describeRunQueue } from '../../../test/support/queue.conformance.js';
+import { describeDeliveryQueue, describeRunQueue } from '../../../test/support/queue.conformance.js';
 import { createRedisPrefix } from '../../../test/support/redis.js';
 import { SilentLogger } from '../../../test/support/silent-logger.js';
 import { createMessaging, type Messaging, migrateQueue } from './index.js';
@@ -20,5 +20,6 @@ describeEachBackingSet((set) => {
   afterAll(() => database.drop());
 
   describeRunQueue(open);
+  describeDeliveryQueue(open);
   describeEventBus(open, { frames: set.name === 'redis' });
 });
