@@ -113,7 +113,7 @@ const partitionOf = async (days: number): Promise<boolean> => {
 describe('a task that ended longer ago than it is kept', () => {
   it('is removed with everything that hangs on it, and answers that it is gone', async () => {
     const step: EventBody = { type: 'step.started', payload: { step_id: 's', step_name: 'S' } };
-    const gone = await ended(32, { idempotencyKey: 'k-1', ownTaskId: true, taskId: 'mine' as TaskId }, step, artifactOf(newArtifactId())); // prettier-ignore
+    const gone = await ended(32, { idempotencyKey: 'k-1', ownTaskId: true, taskId: 'mine' as TaskId, callbackUrl: 'https://a.example' }, step, artifactOf(newArtifactId())); // prettier-ignore
     await owner.query(`insert into workspaces values ($1, 'acme', $2, 1, 1, clock_timestamp())`, [gone.taskKey, 'b'.repeat(64)]); // prettier-ignore
     await owner.query(`insert into checkpoints (task_key, run_no, data, updated_at) values ($1, 1, '{}', clock_timestamp())`, [gone.taskKey]); // prettier-ignore
     await owner.query(`insert into outbox (task_key, run_no, pool, priority, reason, next_check_at) values ($1, 2, 'p', 5, 'lost', clock_timestamp() + interval '1 hour')`, [gone.taskKey]); // prettier-ignore
@@ -131,6 +131,7 @@ describe('a task that ended longer ago than it is kept', () => {
         'steps',
         'task_heads',
         'tasks',
+        'webhook_deliveries',
         'workspaces',
       ],
     ]);
