@@ -64,6 +64,11 @@ export class Quotas {
     this.exchange.start();
   }
 
+  /** Tells the others now, and hears what they told. */
+  synchronise(): Promise<void> {
+    return this.exchange.exchange();
+  }
+
   close(): Promise<void> {
     return this.exchange.close();
   }
