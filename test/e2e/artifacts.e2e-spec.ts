@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { SCOPES } from '#lib/domain';
+import { LinkSigner } from '#lib/security';
 import pg from 'pg';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 import { ADMIN_KEY, call, Installation } from '../support/installation.js';
@@ -298,6 +299,19 @@ describe('a signed link', () => {
     }
     expect(wrong).toEqual([]);
     for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) expect((await raw(link, { method })).status).toBe(405);
+  });
+
+  it('that has expired is refused with 403, though we signed it', async () => {
+    const path = `/v1/artifacts/${id}/content`;
+    const signer = new LinkSigner([{ id: 'old', secret: Buffer.alloc(32, 1) }]);
+    const now = Math.floor(Date.now() / 1_000);
+    const linkUntil = (exp: number): string => {
+      const sig = signer.sign({ method: 'GET', path, exp: String(exp) });
+      return `${here}${path}?exp=${exp}&sig=${encodeURIComponent(sig)}`;
+    };
+    expect((await raw(linkUntil(now + 60))).status).toBe(200);
+    expect((await raw(linkUntil(now - 1))).status).toBe(403);
+    expect((await raw(linkUntil(now - 1), { method: 'HEAD' })).status).toBe(403);
   });
 
   it('outlives a new key, and ends with the one that signed it', async () => {

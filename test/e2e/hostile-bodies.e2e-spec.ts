@@ -1,0 +1,120 @@
+import { readFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { createDatabase, type TestDatabase } from '../support/database.js';
+import { ADMIN_KEY, call, Installation } from '../support/installation.js';
+
+jest.setTimeout(90_000);
+
+const MB = 1_048_576;
+/** What a gateway may keep of a thousand hostile requests: what V8 has not given back yet, not what grows with them. */
+const MAX_GROWTH = 96 * MB;
+
+let database: TestDatabase;
+let installation: Installation;
+let url: string;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  installation = await Installation.start({ databaseUrl: database.url, gateways: 1, runtimes: 0 });
+  url = installation.gateways[0]!.url;
+});
+
+afterAll(async () => {
+  await installation?.stop();
+  await database?.drop();
+});
+
+interface Hostile {
+  readonly what: string;
+  readonly body: Buffer;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly status: number;
+}
+
+const text = (what: string, body: string, status: number): Hostile => ({ what, body: Buffer.from(body), status });
+const encoded = (encoding: string, body: Buffer): Hostile => ({
+  what: encoding,
+  body,
+  headers: { 'content-encoding': encoding },
+  status: 415,
+});
+
+const BOMB = gzipSync(Buffer.alloc(100 * MB, 0x20));
+const TEN_MB = Buffer.alloc(10 * MB, 0x78);
+const filled = (count: number, piece: (index: number) => string): string =>
+  Array.from({ length: count }, (_, index) => piece(index)).join(',');
+
+const HOSTILE: readonly Hostile[] = [
+  text('a prototype', '{"input":"x","__proto__":{"isAdmin":true}}', 400),
+  text('a prototype further in', '{"input":{"a":[{"__proto__":{"isAdmin":true}}]}}', 400),
+  text('a prototype that is spelt otherwise', '{"input":{"\\u005f_proto__":{"isAdmin":true}}}', 400),
+  text('a constructor', '{"input":"x","constructor":{"prototype":{"isAdmin":true}}}', 400),
+  text('a constructor in the context', '{"input":"x","context":{"user_id":{"constructor":{"prototype":{}}}}}', 400),
+  text('a hundred levels', `{"input":${'['.repeat(100)}${']'.repeat(100)}}`, 400),
+  text('a million levels', `{"input":${'['.repeat(1_000_000)}`, 400),
+  text('levels of objects', `{"input":${'{"a":'.repeat(150_000)}`, 400),
+  text('a key twice', '{"input":"x","input":"y"}', 400),
+  text('a key twice among many', `{"input":{${filled(50_000, (index) => `"k${index % 49_999}":1`)}}}`, 400),
+  text('a number of a million digits', `{"input":${'9'.repeat(1_000_000)}}`, 400),
+  text('no end', `{"input":"${'x'.repeat(1_000_000)}`, 400),
+  { what: 'ten megabytes', body: TEN_MB, status: 413 },
+  { what: 'ten megabytes in pieces', body: TEN_MB, headers: { 'transfer-encoding': 'chunked' }, status: 413 },
+  encoded('gzip', BOMB),
+  encoded('deflate', BOMB),
+  encoded('br', BOMB),
+  encoded('GZIP', BOMB),
+  encoded('identity, gzip', BOMB),
+  encoded('x-gzip', BOMB),
+  encoded('zstd', BOMB),
+];
+
+/** Sends bytes that no client library would. */
+function send({ body, headers }: Hostile): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request(`${url}/v1/tasks`, {
+      method: 'POST',
+      agent: false,
+      headers: { authorization: `Bearer ${ADMIN_KEY}`, 'content-type': 'application/json', ...headers },
+    });
+    outgoing.on('error', reject);
+    outgoing.on('response', (response) => {
+      let answer = '';
+      response.setEncoding('utf8');
+      response.on('data', (chunk: string) => (answer += chunk));
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text: answer }));
+    });
+    outgoing.end(body);
+  });
+}
+
+async function memory(): Promise<number> {
+  const status = await readFile(`/proc/${installation.gateways[0]!.pid}/status`, 'utf8');
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1024;
+}
+
+describe('a body that is meant to do harm', () => {
+  it.each(HOSTILE.map((each) => [each.what, each.status, each] as const))(
+    'with %s is %i and said to be',
+    async (_what, status, hostile) => {
+      const answer = await send(hostile);
+      expect(answer.status).toBe(status);
+      expect(JSON.parse(answer.text)).toMatchObject({ status, code: expect.any(String) });
+    },
+  );
+
+  it('leaves nothing behind however often it comes: neither tasks, nor keys on what others see, nor memory', async () => {
+    const round = async (): Promise<void> => {
+      for (let at = 0; at < HOSTILE.length; at += 7) await Promise.all(HOSTILE.slice(at, at + 7).map(send));
+    };
+    for (let index = 0; index < 5; index++) await round();
+    const before = await memory();
+    for (let index = 0; index < 15; index++) await round();
+    expect((await memory()) - before).toBeLessThan(MAX_GROWTH);
+    const { body } = await call(`${url}/v1/tasks`);
+    expect(body['tasks']).toEqual([]);
+    const submitted = await call(`${url}/v1/tasks`, { body: { agent_id: 'scripted', input: { toString: 1 } } });
+    expect([submitted.status, Object.keys(submitted.body).includes('isAdmin')]).toEqual([202, false]);
+  });
+});
