@@ -9,6 +9,7 @@ import { Life1764500000009 } from './0009-life.js';
 import { Artifacts1764500000010 } from './0010-artifacts.js';
 import { AgentsAndRetention1764500000011 } from './0011-agents-and-retention.js';
 import { TokenCalls1764500000013 } from './0013-token-calls.js';
+import { Approvals1764500000014 } from './0014-approvals.js';
 import { Webhooks1764500000017 } from './0017-webhooks.js';
 import { AuditSeals1764500000018 } from './0018-audit-seals.js';
 import { Limits1764500000019 } from './0019-limits.js';
@@ -26,6 +27,7 @@ export const MIGRATIONS = [
   Artifacts1764500000010,
   AgentsAndRetention1764500000011,
   TokenCalls1764500000013,
+  Approvals1764500000014,
   Webhooks1764500000017,
   AuditSeals1764500000018,
   Limits1764500000019,

@@ -308,8 +308,15 @@ describeEachBackingSet(({ redisUrl }) => {
     });
     const story = await events(id);
     expect(story.some(({ event_type }) => event_type === 'tool.invoked')).toBe(false);
-    const [{ payload }] = story.filter(({ event_type }) => event_type === 'tool.failed') as [Event];
-    expect(payload['error']).toEqual({ code: 'denied', message: 'not today' });
+    const denied = story.filter(({ event_type }) => event_type === 'tool.denied') as [Event];
+    expect(denied.map(({ payload }) => payload)).toMatchObject(
+      ['c1', 'c2'].map((tool_call_id) => ({
+        tool_call_id,
+        code: 'denied_by_user',
+        reason: 'not today',
+        denied_by: 'ann',
+      })),
+    );
   });
 
   it('refuses an answer that does not fit, keeps nothing of it, and waits on', async () => {

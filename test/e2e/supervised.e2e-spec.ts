@@ -18,6 +18,7 @@ interface Pending {
   readonly tool_name?: string;
   readonly arguments?: Body;
   readonly prompt?: string;
+  readonly digest: string;
 }
 
 const TEXT = 'The tram was late again. The driver was friendly, but nobody explained the delay. Passengers are angry.';
@@ -134,7 +135,7 @@ describe('the supervised analyst', () => {
 
   it('reads input alone as the reason for denying everything', async () => {
     const id = await submit({ agent_id: 'supervised-analyst', input: TEXT });
-    await asked(id);
+    const pending = await asked(id);
     const task = await answered(id, { input: 'not today' });
     expect(task).toMatchObject({ state: 'succeeded', result: { data: {} } });
     expect((task['result'] as Body)['text']).toBe(
@@ -142,7 +143,14 @@ describe('the supervised analyst', () => {
         .map((name) => `${name} was not allowed: not today`)
         .join('\n'),
     );
-    expect(await typesAfter(id, 'task.resumed')).toEqual(['task.started', 'message.completed', 'task.succeeded']);
+    expect(await typesAfter(id, 'task.resumed')).toEqual([
+      ...['tool.denied', 'tool.denied', 'tool.denied'],
+      ...['task.started', 'message.completed', 'task.succeeded'],
+    ]);
+    const denial = { code: 'denied_by_user', reason: 'not today', denied_by: 'admin' };
+    expect(await calls(id, 'tool.denied')).toEqual(
+      pending.map(({ tool_call_id, tool_name, digest }) => ({ tool_call_id, tool_name, digest, ...denial })),
+    );
   });
 
   it('goes on after its runtime was killed while it waited', async () => {
@@ -152,6 +160,7 @@ describe('the supervised analyst', () => {
     const task = await answered(id, { decisions: [approve('call_1_1')] });
     expect(task).toMatchObject({ state: 'succeeded', run_no: 2, result: { data: { language: 'en' } } });
     expect(await typesAfter(id, 'task.resumed')).toEqual([
+      ...['tool.denied', 'tool.denied'],
       'task.started',
       ...PER_CALL,
       'message.completed',
@@ -181,8 +190,11 @@ describe('the supervised analyst', () => {
     expect(await calls(id, 'tool.failed')).toMatchObject([
       { tool_call_id: 'call_1_1', error: { code: 'outcome_unknown' } },
     ]);
-    expect((await calls(id, 'tool.invoked')).map(({ tool_call_id }) => tool_call_id)).toEqual(['call_1_1', 'call_3_1']);
-    expect(await calls(id, 'tool.denied')).toEqual([]);
+    expect(await calls(id, 'tool.invoked')).toMatchObject([
+      { tool_call_id: 'call_1_1', approved_by: 'admin', approval: expect.stringMatching(/\/call_1_1$/) },
+      { tool_call_id: 'call_3_1', approved_by: 'admin', repeats: 'call_1_1' },
+    ]);
+    expect((await calls(id, 'tool.denied')).map(({ code }) => code)).toEqual(['denied_by_user', 'denied_by_user']);
   });
 });
 
@@ -266,12 +278,13 @@ describe('a runner that calls without asking', () => {
     });
     await asked(id);
     await answered(id, { decisions: [approve('c3')] });
-    expect((await calls(id, 'tool.denied')).map((payload) => payload['tool_call_id'])).toEqual([
-      'c1',
-      'c2',
-      'c3',
-      'c4',
-      'c6',
+    expect((await calls(id, 'tool.denied')).map(({ tool_call_id, code }) => [tool_call_id, code])).toEqual([
+      ['c1', 'not_approved'],
+      ['c2', 'denied_by_policy'],
+      ['c4', 'denied_by_user'],
+      ['c3', 'changed'],
+      ['c4', 'not_approved'],
+      ['c6', 'approval_used'],
     ]);
     expect(await calls(id, 'tool.completed')).toMatchObject([{ tool_call_id: 'c5', output: { summary: 'Shown.' } }]);
   });

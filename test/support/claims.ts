@@ -26,6 +26,7 @@ export function createClaim(change: Partial<Claim> = {}): Claim {
     userId: null,
     createdBy: 'alice',
     runner: 'scripted',
+    backendVersion: 'v1',
     options: {},
     policy: TEST_POLICY,
     detail: 'status',

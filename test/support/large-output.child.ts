@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { RunnerAdapter, RunnerItem, ToolClient } from '#lib/adapters/contract';
+import type { RunnerAdapter, RunnerItem } from '#lib/adapters/contract';
 import { EventWriter } from '#lib/execution';
 import { openStorage } from '#lib/storage';
 import { AdapterHost } from '../../apps/runtime/src/execution/adapter.host.js';
@@ -12,6 +12,7 @@ import { StallWatch } from '../../apps/runtime/src/execution/stall.watch.js';
 import { TaskExecutor } from '../../apps/runtime/src/execution/task.executor.js';
 import { Workspaces } from '../../apps/runtime/src/execution/workspaces.js';
 import { createClaim } from './claims.js';
+import { everyRunHas } from './fake-tools.js';
 import { MemoryEventBus } from './memory-event-bus.js';
 import { MemoryEventLog } from './memory-event-log.js';
 import { MemoryLeaseKeeper } from './memory-lease-keeper.js';
@@ -54,7 +55,6 @@ const adapter: RunnerAdapter = {
   health: async () => undefined,
   close: async () => undefined,
 };
-const tools: ToolClient = { list: [], call: async (_name, megabytes) => dump(megabytes as number) };
 
 const dir = await mkdtemp(path.join(tmpdir(), 'switchyard-large-output-'));
 const log = new MemoryEventLog();
@@ -77,7 +77,7 @@ const executor = new TaskExecutor({
   live,
   stalls,
   workspaces: new Workspaces({ root: path.join(dir, 'work'), maxBytes: 1e9 }, blobs),
-  tools: () => tools,
+  tools: everyRunHas({ dump: async (megabytes: number) => dump(megabytes) }),
   tokens: () => () => Promise.reject(new Error('no tokens')),
   customisers: [],
   logger,

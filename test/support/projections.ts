@@ -101,7 +101,7 @@ function guardsOf({ task, confirmations }: Projection): GuardColumns {
 const CONFIRMATIONS = {
   name: '',
   text: `select tool_call_id, kind, tool_name, arguments, prompt, digest, expires_at, wait_id, state, decision, decided_by,
-    decided_at from confirmations where task_key = $1`,
+    decided_at, used_by from confirmations where task_key = $1`,
 };
 
 interface ConfirmationRow extends Pick<
@@ -114,6 +114,7 @@ interface ConfirmationRow extends Pick<
   readonly decision: string | null;
   readonly decided_by: string | null;
   readonly decided_at: Date | null;
+  readonly used_by: readonly string[];
 }
 
 function decodeConfirmation(row: ConfirmationRow): ConfirmationProjection {
@@ -134,6 +135,7 @@ function decodeConfirmation(row: ConfirmationRow): ConfirmationProjection {
     decidedBy: row.decided_by,
     decision: row.decision === null ? null : (JSON.parse(row.decision) as ConfirmationProjection['decision']),
     decidedAtMs: row.decided_at?.getTime() ?? null,
+    usedBy: row.used_by[0] ?? null,
   };
 }
 

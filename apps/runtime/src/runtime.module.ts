@@ -112,7 +112,7 @@ function running(config: RuntimeConfig, watch: Watch): Provider[] {
       ) => {
         const workspaces = new Workspaces({ root: workDir, maxBytes: workspaceMaxBytes }, blobs);
         const customisers = [promoteAttributes(contextAttributes)];
-        const tools = toolsOf(BUILTIN_CATALOG);
+        const tools = toolsOf(BUILTIN_CATALOG, runtimeId);
         const ports = { adapters, writer, blobs, live, stalls, workspaces, tools, customisers, logger };
         const secretFields = secretFieldsOf(BUILTIN_CATALOG);
         return new TaskExecutor({ ...ports, secretFields, tokens: (run) => tokensOf(tokens, run, { runtimeId }) });

@@ -1,5 +1,5 @@
 import type { ConfirmationBody, Detail } from './event-table.js';
-import type { ToolPolicy } from './tool-policy.js';
+import type { ToolLimits, ToolPolicy } from './tool-policy.js';
 
 /** Parts a task's input may have besides plain text. */
 export const INPUT_MODES = ['text', 'data', 'file', 'image', 'audio', 'video'] as const;
@@ -45,6 +45,8 @@ export interface AgentPolicy {
   readonly budgets: Budgets;
   /** Absent: every declared tool is allowed. */
   readonly tools?: ToolPolicy;
+  /** Absent: those of the product. */
+  readonly toolLimits?: ToolLimits;
 }
 
 /** How long each kind of pending item waits for its answer, in seconds. */

@@ -131,10 +131,38 @@ export const EVENTS = define({
   'step.retrying': { detail: 'status', fields: { ...STEP, attempt: 'integer', error: 'error?' } },
   'step.cancelled': { detail: 'status', fields: { ...STEP, reason: 'string?' } },
 
-  'tool.invoked': { detail: 'status', fields: { ...TOOL, arguments: 'json?', digest: 'string?' } },
-  'tool.completed': { detail: 'status', fields: { ...TOOL, output: 'json?', artifact: 'artifact?' } },
-  'tool.failed': { detail: 'status', fields: { ...TOOL, error: 'error' } },
-  'tool.denied': { detail: 'status', fields: { ...TOOL, reason: 'string' } },
+  'tool.invoked': {
+    detail: 'status',
+    fields: {
+      ...TOOL,
+      arguments: 'json?',
+      digest: 'string?',
+      repeats: 'string?',
+      policy_version: 'string?',
+      approval: 'string?',
+      approved_by: 'string?',
+    },
+  },
+  'tool.completed': {
+    detail: 'status',
+    fields: { ...TOOL, output: 'json?', artifact: 'artifact?', duration_ms: 'integer?', waiting_on: 'string?' },
+  },
+  'tool.failed': {
+    detail: 'status',
+    fields: { ...TOOL, error: 'error', duration_ms: 'integer?', waiting_on: 'string?' },
+  },
+  'tool.denied': {
+    detail: 'status',
+    fields: {
+      ...TOOL,
+      reason: 'string',
+      code: 'string?',
+      digest: 'string?',
+      policy_version: 'string?',
+      denied_by: 'string?',
+      waiting_on: 'string?',
+    },
+  },
 
   'agent.request_confirmation': { detail: 'status', fields: { wait_id: 'string', confirmations: 'confirmations' } },
   'artifact.created': { detail: 'status', fields: { artifact: 'artifact' } },
@@ -175,6 +203,15 @@ export type EventBody = { [T in EventType]: { readonly type: T; readonly payload
 export function isEventType(value: string): value is EventType {
   return Object.hasOwn(EVENTS, value);
 }
+
+/** Fields of tool events that only the platform writes, whoever emits the event. */
+export const PLATFORM_FIELDS: ReadonlySet<string> = new Set([
+  'policy_version',
+  'approval',
+  'approved_by',
+  'duration_ms',
+  'waiting_on',
+]);
 
 /** The events that end a task; the first of them wins. */
 export const TERMINAL_EVENTS = [

@@ -55,7 +55,7 @@ export {
   FAILURES,
 } from './errors.js';
 export type { ErrorCode, Fault, ErrorDetails, FailureCode } from './errors.js';
-export { DETAILS, EVENTS, isEventType, TERMINAL_EVENTS, isTerminalEvent } from './event-table.js';
+export { DETAILS, EVENTS, isEventType, PLATFORM_FIELDS, TERMINAL_EVENTS, isTerminalEvent } from './event-table.js';
 export type {
   Detail,
   FieldTypes,
@@ -206,8 +206,24 @@ export { TASK_STATES, statusOf, isTerminal, STEP_STATES } from './state.js';
 export type { TaskState, TaskStatus, StepState } from './state.js';
 export { runtimeChannel, encodeRunSignal, decodeRunSignal } from './signals.js';
 export type { RunSignal } from './signals.js';
-export { EVERY_TOOL, TOOL_VERDICTS, ToolError, unknownTools, verdictOn } from './tool-policy.js';
-export type { ToolErrorCode, ToolPolicy, ToolVerdict } from './tool-policy.js';
+export {
+  EVERY_TOOL,
+  outlookOn,
+  rulesFor,
+  TOOL_DENIALS,
+  TOOL_VERDICTS,
+  ToolError,
+  unknownTools,
+} from './tool-policy.js';
+export type {
+  ToolDenial,
+  ToolErrorCode,
+  ToolLimits,
+  ToolPolicy,
+  ToolRule,
+  ToolRules,
+  ToolVerdict,
+} from './tool-policy.js';
 export { toolsOn, effectiveTools } from './tool-wishes.js';
 export type { ClientTool, ToolWishes } from './tool-wishes.js';
 export { TransitionError, statesBefore, transition, isStepEvent, stepTransition } from './transition.js';

@@ -50,6 +50,8 @@ export interface ConfirmationPatch {
   readonly opened: Map<string, AskedConfirmation>;
   /** What becomes of those asked before it and still pending. */
   close?: ConfirmationClose;
+  /** The call that has used up an approval given before it, by `<wait_id>/<tool_call_id>` of what was asked. */
+  readonly used: Map<string, string>;
 }
 
 /** A confirmation before it has its place in time. */
@@ -75,7 +77,7 @@ export function foldEvents(events: readonly EventBody[]): TaskPatch {
     progressed: events.some((event) => !CONTROL.has(event.type)),
     steps: new Map(),
     artifacts: [],
-    confirmations: { opened: new Map() },
+    confirmations: { opened: new Map(), used: new Map() },
   };
   events.forEach((event, index) => fold(patch, event, index));
   return patch;
@@ -106,7 +108,14 @@ const FOLDS: Folds = {
     patch.waitUntil = expires_at;
     patch.waitingOn = null;
     for (const item of confirmations) {
-      const asked = { ...item, waitId: wait_id, state: 'pending', decidedBy: null, decision: null } as const;
+      const asked = {
+        ...item,
+        waitId: wait_id,
+        state: 'pending',
+        decidedBy: null,
+        decision: null,
+        usedBy: null,
+      } as const;
       patch.confirmations.opened.set(`${wait_id}/${item.tool_call_id}`, asked);
     }
   },
@@ -143,22 +152,22 @@ const FOLDS: Folds = {
     if (usage) patch.usage = usage;
     closeOpenSteps(patch, 'failed', error);
   },
-  'tool.invoked': (patch, { tool_name }) => {
+  'tool.invoked': (patch, { tool_name, approval, tool_call_id }) => {
     patch.waitingOn = tool_name;
+    if (approval !== undefined) patch.confirmations.used.set(approval, tool_call_id);
   },
-  'tool.completed': (patch) => {
-    patch.waitingOn = null;
-  },
-  'tool.failed': (patch) => {
-    patch.waitingOn = null;
-  },
-  'tool.denied': (patch) => {
-    patch.waitingOn = null;
-  },
+  'tool.completed': stillWaits,
+  'tool.failed': stillWaits,
+  'tool.denied': stillWaits,
   'artifact.created': (patch, { artifact }) => {
     patch.artifacts.push(artifact);
   },
 };
+
+/** Of calls that are out together, the end of one leaves the others. */
+function stillWaits(patch: TaskPatch, { waiting_on }: { readonly waiting_on?: string }): void {
+  patch.waitingOn = waiting_on ?? null;
+}
 
 function claim(patch: TaskPatch, runNo: number): void {
   patch.state = 'running';

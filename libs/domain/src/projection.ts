@@ -51,6 +51,8 @@ export interface ConfirmationProjection extends ConfirmationBody {
   readonly decision: Readonly<Record<string, unknown>> | null;
   /** When it was decided or closed, in ms since the epoch. */
   readonly decidedAtMs: number | null;
+  /** The tool call that used up the approval. */
+  readonly usedBy: string | null;
 }
 
 /** A task with everything that hangs on it; maps keep the order of first appearance. */
@@ -216,10 +218,10 @@ function patchArtifacts(
 
 function patchConfirmations(
   confirmations: ReadonlyMap<string, ConfirmationProjection>,
-  { confirmations: { opened, close } }: TaskPatch,
+  { confirmations: { opened, close, used } }: TaskPatch,
   atMs: number,
 ): ReadonlyMap<string, ConfirmationProjection> {
-  if (opened.size === 0 && !close) return confirmations;
+  if (opened.size === 0 && used.size === 0 && !close) return confirmations;
   const after = new Map(confirmations);
   if (close) {
     for (const [key, item] of confirmations) {
@@ -227,5 +229,9 @@ function patchConfirmations(
     }
   }
   for (const [key, item] of opened) after.set(key, { ...item, decidedAtMs: item.state === 'pending' ? null : atMs });
+  for (const [key, usedBy] of used) {
+    const item = after.get(key);
+    if (item) after.set(key, { ...item, usedBy });
+  }
   return after;
 }

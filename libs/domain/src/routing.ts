@@ -138,6 +138,7 @@ export function backendOf({ agent, route }: Routed, choice: BackendChoice): Omit
       budgets: policy.budgets,
       tools: toolsOn(agent.tools, route.tools),
       ...(policy.tools ? { toolPolicy: policy.tools } : {}),
+      ...(policy.toolLimits ? { toolLimits: policy.toolLimits } : {}),
     },
   };
 }

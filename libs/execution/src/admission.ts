@@ -8,6 +8,7 @@ import {
   isShownAt,
   isEventType,
   PAYLOAD_MAX_BYTES,
+  PLATFORM_FIELDS,
 } from '#lib/domain';
 import { newEventId } from '#lib/platform';
 import { isDelta } from './delta-joiner.js';
@@ -79,7 +80,14 @@ export function checkRunnerEvent(event: { readonly type: string; readonly payloa
   checkFields(type, payload as Readonly<Record<string, unknown>>);
   const reserved = RESERVED_FIELDS[type];
   if (reserved !== undefined && reserved in payload) throw new ProtocolError(`A runner may not set ${reserved}.`);
+  if (type.startsWith('tool.')) checkUnclaimed(type, payload);
   return { type, payload } as EventBody;
+}
+
+/** What was decided about a call, and by whom, is not for a runner to say. */
+function checkUnclaimed(type: string, payload: object): void {
+  const claimed = Object.keys(payload).find((name) => PLATFORM_FIELDS.has(name));
+  if (claimed !== undefined) throw new ProtocolError(`A runner may not set ${claimed} of ${type}.`);
 }
 
 /** Checks one value a runner handed over. @throws ProtocolError */

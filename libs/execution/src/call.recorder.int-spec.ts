@@ -79,10 +79,10 @@ const eventsOf = (taskKey: TaskKey): Promise<readonly StoredEvent[]> =>
 const typesOf = async (taskKey: TaskKey): Promise<string[]> => (await eventsOf(taskKey)).map(({ type }) => type);
 
 // How a call is told to its recorder, in one place.
-const announce = (recorder: CallRecorder, args: unknown) => recorder.announced({ arguments: args });
-const complete = (recorder: CallRecorder, output: unknown) => recorder.completed(output);
+const announce = (recorder: CallRecorder, args: unknown) => recorder.announced({ arguments: args }, []);
+const complete = (recorder: CallRecorder, output: unknown) => recorder.completed(output, { durationMs: 1, audit: [] });
 const fail = (recorder: CallRecorder) => recorder.failed({ code: 'failed', message: 'late' });
-const deny = (recorder: CallRecorder) => recorder.denied('late');
+const deny = (recorder: CallRecorder) => recorder.denied({ reason: 'late' }, []);
 
 const listener = { stored: () => undefined, failed: () => undefined, ending: () => Promise.resolve() };
 

@@ -1,4 +1,4 @@
-import type { ControlGuard, ErrorBody, EventBody, EventDraft, Payload, TaskId, TaskKey } from '#lib/domain';
+import type { AuditEntry, ControlGuard, ErrorBody, EventBody, EventDraft, Payload, TaskId, TaskKey } from '#lib/domain';
 import { draftEvent, OversizeError } from './admission.js';
 import { ArtifactKeeper } from './artifact.keeper.js';
 import { offloadEvent } from './oversize.js';
@@ -32,6 +32,19 @@ export interface Answered {
   readonly outcome: WriteOutcome;
 }
 
+/** How a call ended that went out. */
+export interface CallEnd {
+  readonly durationMs: number;
+  /** Recorded in the statement that stores the end. */
+  readonly audit: readonly AuditEntry[];
+}
+
+interface Writing {
+  readonly guard?: ControlGuard;
+  readonly answer?: string;
+  readonly audit: readonly AuditEntry[];
+}
+
 /**
  * Writes the events of one call into the log of a run that is recorded elsewhere. They go in while that run is open and
  * its lease has not run out, by a guard which leaves the place of the run's own recorder alone: both write side by side,
@@ -51,32 +64,41 @@ export class CallRecorder {
   }
 
   /** The call goes out: not once a cancel was asked. */
-  async announced(told: Pick<Payload<'tool.invoked'>, 'arguments' | 'digest'>): Promise<WriteOutcome> {
+  async announced(
+    told: Omit<Payload<'tool.invoked'>, 'tool_call_id' | 'tool_name'>,
+    audit: readonly AuditEntry[],
+  ): Promise<WriteOutcome> {
     return this.write(await this.draft({ type: 'tool.invoked', payload: { ...this.named, ...told } }), {
       guard: { ...this.live, cancelRequested: false },
+      audit,
     });
   }
 
-  async completed(output: unknown): Promise<Answered> {
+  async completed(output: unknown, { durationMs, audit }: CallEnd): Promise<Answered> {
     const json = JSON.stringify(output) as string | undefined;
     const streamed =
       asStreamed(output) ?? ((json?.length ?? 0) > ANSWER_LENGTH ? asStreamed(Buffer.from(json!)) : undefined);
     const { value, kept } = streamed ? await storeOutput(streamed, this.keeper) : { value: output ?? null };
-    const payload = { ...this.named, output: value, ...(kept ? { artifact: kept.artifact } : {}) };
+    const artifact = kept ? { artifact: kept.artifact } : {};
+    const payload = { ...this.named, output: value, ...artifact, duration_ms: durationMs };
     const events = [...(kept?.events ?? []), ...(await this.draft({ type: 'tool.completed', payload }))];
-    return this.answered({ status: 'completed', output: value }, events);
+    return this.answered({ status: 'completed', output: value }, events, audit);
   }
 
-  async failed(error: ErrorBody): Promise<Answered> {
-    const events = await this.draft({ type: 'tool.failed', payload: { ...this.named, error } });
-    return this.answered({ status: 'failed', error }, events);
+  async failed(error: ErrorBody, { durationMs, audit }: Partial<CallEnd> = {}): Promise<Answered> {
+    const duration = durationMs === undefined ? {} : { duration_ms: durationMs };
+    const events = await this.draft({ type: 'tool.failed', payload: { ...this.named, error, ...duration } });
+    return this.answered({ status: 'failed', error }, events, audit);
   }
 
-  async denied(reason: string): Promise<WriteOutcome> {
-    // It was not made: the call stays as free as it was.
+  /** It was not made, so the call stays as free as it was. `told`: absent when the log says nothing of it. */
+  async denied(
+    told: Omit<Payload<'tool.denied'>, 'tool_call_id' | 'tool_name'> | undefined,
+    audit: readonly AuditEntry[],
+  ): Promise<WriteOutcome> {
     const { taskKey, taskId } = this.call;
-    const events = await this.draft({ type: 'tool.denied', payload: { ...this.named, reason } });
-    return this.ports.writer.append({ taskKey, taskId, guard: this.live, events });
+    const events = told ? await this.draft({ type: 'tool.denied', payload: { ...this.named, ...told } }) : [];
+    return this.ports.writer.append({ taskKey, taskId, guard: this.live, events, audit });
   }
 
   private get named(): Pick<Payload<'tool.invoked'>, 'tool_call_id' | 'tool_name'> {
@@ -87,8 +109,12 @@ export class CallRecorder {
     return { kind: 'control', from: ['running'], runOpen: true, runNo: this.call.runNo, leaseExpired: false };
   }
 
-  private async answered(answer: CallAnswer, events: readonly EventDraft[]): Promise<Answered> {
-    return { answer, outcome: await this.write(events, { answer: JSON.stringify(answer) }) };
+  private async answered(
+    answer: CallAnswer,
+    events: readonly EventDraft[],
+    audit: readonly AuditEntry[] = [],
+  ): Promise<Answered> {
+    return { answer, outcome: await this.write(events, { answer: JSON.stringify(answer), audit }) };
   }
 
   private async draft(body: EventBody): Promise<readonly EventDraft[]> {
@@ -102,11 +128,11 @@ export class CallRecorder {
 
   private async write(
     events: readonly EventDraft[],
-    { guard = this.live, answer }: { readonly guard?: ControlGuard; readonly answer?: string } = {},
+    { guard = this.live, answer, audit }: Writing,
   ): Promise<WriteOutcome> {
     const { taskKey, taskId, toolCallId, owner } = this.call;
     const call = { toolCallId, owner, ...(answer === undefined ? {} : { answer }) };
-    const outcome = await this.ports.writer.append({ taskKey, taskId, guard, events, call });
+    const outcome = await this.ports.writer.append({ taskKey, taskId, guard, events, call, audit });
     if (outcome.kind === 'stored' && outcome.appended.stalled) this.recovered();
     return outcome;
   }

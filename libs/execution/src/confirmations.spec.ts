@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { canonicalJson, DEFAULT_CONFIRMATION_SECONDS, type ItemAnswer, PAYLOAD_MAX_BYTES } from '#lib/domain';
+import { digestCall } from '#lib/platform';
 import { createHash } from 'node:crypto';
-import { digestCall, draftPause, draftResumed, type OpenConfirmation } from './confirmations.js';
+import { draftPause, draftResumed, type OpenConfirmation } from './confirmations.js';
 
 const sha256 = (value: unknown): string => createHash('sha256').update(canonicalJson(value)).digest('hex');
 

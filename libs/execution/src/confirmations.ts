@@ -1,27 +1,16 @@
 import {
-  canonicalJson,
   type ConfirmationBody,
   type ConfirmationSeconds,
   DEFAULT_CONFIRMATION_SECONDS,
   type EventDraft,
   type ItemAnswer,
+  TOOL_DENIALS,
 } from '#lib/domain';
-import { newWaitId } from '#lib/platform';
-import { createHash } from 'node:crypto';
+import { digestCall, digestValue, newWaitId } from '#lib/platform';
 import { checkValue, draftEvent, OversizeError, ProtocolError } from './admission.js';
 import { cleanText } from './event-content.js';
 
 export type OpenConfirmation = Omit<ConfirmationBody, 'digest' | 'expires_at'>;
-
-/** Names exactly what is to be approved: another tool or other arguments have another digest. */
-export function digestCall(toolName: string | undefined, args: unknown): string {
-  return digestValue({ tool_name: toolName ?? null, arguments: args ?? null });
-}
-
-/** Names a value exactly, whatever the order of its members. */
-export function digestValue(value: unknown): string {
-  return createHash('sha256').update(canonicalJson(value)).digest('hex');
-}
 
 /** How a pause is shown. */
 export interface PauseTerms {
@@ -88,6 +77,26 @@ export function draftResumed({ waitId, decidedBy, items }: Answered): EventDraft
     if (!(error instanceof OversizeError)) throw error;
     return draft((name, value) => JSON.stringify(value).length > DIGEST_LENGTH || isSecret(name, value));
   }
+}
+
+/** Units of UTF-16 of a reason in the event of a denial; `task.resumed` has it whole. */
+const REASON_LENGTH = 1_000;
+
+/** The events of the calls that an answer denies; a run need not tell them, and cannot leave them out. */
+export function draftDenials(
+  pending: readonly Pick<ConfirmationBody, 'tool_call_id' | 'kind' | 'tool_name' | 'digest'>[],
+  { decidedBy, items }: Answered,
+): EventDraft[] {
+  const answers = new Map(items.map((item) => [item.tool_call_id, item]));
+  return pending.flatMap(({ tool_call_id, kind, tool_name, digest }) => {
+    const answer = answers.get(tool_call_id);
+    if (kind !== 'tool_confirmation' || tool_name === undefined || answer?.approved !== false) return [];
+    const reason = (answer.reason ?? TOOL_DENIALS.denied_by_user)
+      .slice(0, REASON_LENGTH)
+      .replaceAll(/[\0\p{Cs}]/gu, '\uFFFD');
+    const payload = { tool_call_id, tool_name, reason, code: 'denied_by_user', digest, denied_by: decidedBy };
+    return [draftEvent({ type: 'tool.denied', payload })];
+  });
 }
 
 type IsHidden = (name: string, value: unknown) => boolean;

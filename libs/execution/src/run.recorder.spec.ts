@@ -6,7 +6,7 @@ import { MemoryEventBus } from '../../../test/support/memory-event-bus.js';
 import { MemoryEventLog } from '../../../test/support/memory-event-log.js';
 import { SilentLogger } from '../../../test/support/silent-logger.js';
 import { until } from '../../../test/support/until.js';
-import { digestCall } from './confirmations.js';
+import { digestCall } from '#lib/platform';
 import { EventWriter } from './event.writer.js';
 import { RunRecorder } from './run.recorder.js';
 import type { WriteOutcome } from './write-queue.js';

@@ -1,6 +1,7 @@
 import {
   type Appended,
   type ArtifactBody,
+  type AuditEntry,
   type BlobReference,
   type BlobStore,
   type Claim,
@@ -40,6 +41,16 @@ export interface RecorderPorts {
   /** Absent: no tool has any. */
   readonly secretFields?: FindSecretFields;
 }
+
+/** What the platform adds to an event of the runner. */
+export interface Addition {
+  /** Members of its payload. */
+  readonly fields?: Readonly<Record<string, unknown>>;
+  /** Recorded in the statement that stores the event. */
+  readonly audit?: readonly AuditEntry[];
+}
+
+const NOTHING: Addition = {};
 
 /** What the log says back while a run goes on. */
 export interface RecorderListener {
@@ -90,19 +101,38 @@ export class RunRecorder {
    * Records an event of the runner. The answer, where there is one, is to be awaited before the next call.
    * @throws ProtocolError
    */
-  event(event: { readonly type: string; readonly payload: unknown }): Promise<void> | undefined {
-    const body = this.withArtifact(checkRunnerEvent(event));
+  event(
+    event: { readonly type: string; readonly payload: unknown },
+    add?: (body: EventBody) => Addition | undefined,
+  ): Promise<void> | undefined {
+    const checked = this.withArtifact(checkRunnerEvent(event));
+    const { fields, audit } = add?.(checked) ?? NOTHING;
+    const body = fields ? ({ ...checked, payload: { ...checked.payload, ...fields } } as EventBody) : checked;
     this.steps.apply(body);
     if (!isKeptAt(this.claim.detail, body.type)) return undefined;
     if (body.type === 'message.started') this.startedMessages.add(body.payload.message_id);
     const shown = this.secrets.without(body);
-    const last = shown && this.admitted(this.deltas.admit(shown));
+    const last = shown && this.admitted(this.deltas.admit(shown), audit);
     return last ?? (this.waiting > MAX_WAITING ? this.room() : undefined);
   }
 
   /** A tool call that was not allowed; the platform says so, not the runner. */
-  deny(payload: Payload<'tool.denied'>): void {
-    this.enqueue({ events: [draftEvent({ type: 'tool.denied', payload })] });
+  deny(payload: Payload<'tool.denied'>, audit: readonly AuditEntry[]): void {
+    this.enqueue({ events: [draftEvent({ type: 'tool.denied', payload })], audit });
+  }
+
+  /** Records that go with no event. Resolves with whether they are stored. */
+  audit(audit: readonly AuditEntry[]): Promise<boolean> {
+    return new Promise((resolve) =>
+      this.enqueue({
+        events: [],
+        audit,
+        settle: (outcome) => {
+          this.settled(outcome);
+          resolve(outcome.kind === 'stored');
+        },
+      }),
+    );
   }
 
   /**
@@ -237,28 +267,30 @@ export class RunRecorder {
   }
 
   /** Only the last of them can be one whose answer is to be awaited: deltas are split at once. */
-  private admitted(bodies: readonly EventBody[]): Promise<void> | undefined {
+  private admitted(bodies: readonly EventBody[], audit?: Addition['audit']): Promise<void> | undefined {
     let last: Promise<void> | undefined;
     for (const body of bodies) {
+      const records = body === bodies.at(-1) ? audit : undefined;
       try {
-        this.write(body, [draftEvent(body)]);
+        this.write(body, [draftEvent(body)], records);
       } catch (error) {
         if (!(error instanceof OversizeError)) throw error;
-        last = this.oversize(error);
+        last = this.oversize(error, records);
       }
     }
     return last;
   }
 
-  private async oversize(error: OversizeError): Promise<void> {
-    this.write(error.body, splitDelta(error.body) ?? (await offloadEvent(error, this.keeper)));
+  private async oversize(error: OversizeError, audit: Addition['audit']): Promise<void> {
+    this.write(error.body, splitDelta(error.body) ?? (await offloadEvent(error, this.keeper)), audit);
   }
 
-  private write(body: EventBody, events: readonly EventDraft[]): void {
-    if (body.type !== 'tool.invoked') return this.enqueue({ events });
+  private write(body: EventBody, events: readonly EventDraft[], audit: Addition['audit']): void {
+    const what = audit ? { events, audit } : { events };
+    if (body.type !== 'tool.invoked') return this.enqueue(what);
     const invocation = this.invocations.stored(body.payload.tool_call_id);
     this.enqueue({
-      events,
+      ...what,
       settle: (outcome) => {
         this.settled(outcome);
         invocation(outcome.kind === 'stored');
@@ -266,7 +298,7 @@ export class RunRecorder {
     });
   }
 
-  private enqueue(write: Pick<Write, 'events' | 'checkpoint' | 'workspace' | 'settle'>): void {
+  private enqueue(write: Pick<Write, 'events' | 'checkpoint' | 'workspace' | 'audit' | 'settle'>): void {
     const { taskKey, taskId } = this.claim;
     this.waiting += 1;
     this.ports.writer.write({ taskKey, taskId, guard: this.cursor, settle: this.settled, ...write });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { digestCall, draftPause, draftResumed } from './confirmations.js';
+import { digestCall } from '#lib/platform';
+import { draftPause, draftResumed } from './confirmations.js';
 import { SecretArguments } from './secret-arguments.js';
 
 const R = '[redacted]';

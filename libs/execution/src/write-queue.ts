@@ -14,6 +14,8 @@ import type {
 } from '#lib/domain';
 import { continues, joinDeltas } from './delta-joiner.js';
 
+const NONE: readonly AuditEntry[] = [];
+
 /** Where a run stands in the log: the guard of its appends. One per run, moved on by the writer. */
 export class RunCursor {
   /** Events of this run that are stored. */
@@ -47,8 +49,7 @@ export interface Write {
   readonly session?: SessionEnd;
   /** JSON text; with a control guard only. */
   readonly answer?: string;
-  /** With a control guard only: those are never joined. */
-  readonly audit?: AuditEntry;
+  readonly audit?: readonly AuditEntry[];
   /** With a control guard only. */
   readonly call?: CallRecord;
   /** With a run's guard: not stored when a cancel was asked. Never joined, so that nothing else shares its fate. */
@@ -132,6 +133,7 @@ function merge(writes: readonly Write[]): Work {
   const guard = first.guard;
   const checkpoint = writes.findLast((write) => write.checkpoint !== undefined)?.checkpoint;
   const workspace = writes.findLast((write) => write.workspace !== undefined)?.workspace;
+  const audit = writes.flatMap((write) => write.audit ?? NONE);
   const append: Append = {
     taskKey: first.taskKey,
     guard: guard instanceof RunCursor ? runGuard(guard, first) : guard,
@@ -141,7 +143,7 @@ function merge(writes: readonly Write[]): Work {
     ...(last.dispatch ? { dispatch: last.dispatch } : {}),
     ...(last.session ? { session: last.session } : {}),
     ...(first.answer === undefined ? {} : { answer: first.answer }),
-    ...(first.audit ? { audit: first.audit } : {}),
+    ...(audit.length > 0 ? { audit } : {}),
     ...(first.call ? { call: first.call } : {}),
   };
   return { taskId: first.taskId, append, writes };

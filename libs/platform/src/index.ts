@@ -1,5 +1,6 @@
 export { BatchPace } from './batch-pace.js';
 export { Batcher } from './batcher.js';
+export { digestCall, digestValue } from './digest.js';
 export { newArtifactId, newEventId, newMessageId, newTaskKey, newWaitId } from './ids.js';
 export { PinoLogger } from './pino.logger.js';
 export { PromMetrics } from './prom.metrics.js';

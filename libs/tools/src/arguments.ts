@@ -1,28 +1,47 @@
 import { BUILTIN_TOOLS } from './builtin/catalog.js';
-import { compileSchema, type SchemaCheck } from './schemas.js';
+import type { Tool } from './contract/tool.js';
+import { compileSchema, type SchemaCheck, type SchemaFault } from './schemas.js';
 
-type Schema = Readonly<Record<string, unknown>>;
+/** More are compiled anew. */
+const MAX_CHECKS = 1_000;
 
+/** Compiled schemas by the version of their tool. */
 const checks = new Map<string, SchemaCheck>();
 
+type Checked = Pick<Tool, 'version' | 'kind' | 'parameters'>;
+
 /** JSON Schema of the arguments of a tool we know; undefined for any other name. */
-export function toolParameters(toolName: string): Schema | undefined {
+export function toolParameters(toolName: string): Tool['parameters'] | undefined {
   return BUILTIN_TOOLS.get(toolName)?.parameters;
 }
 
 /**
- * What is wrong with the arguments of a call, as a sentence; undefined when nothing is. Schemas are compiled once, and
- * strictly: one that says something unknown, or nothing, is a mistake of ours and must not pass for a check.
+ * What is wrong with the arguments of a call; none when nothing is. Schemas are compiled once; ours strictly: one that says
+ * something unknown, or nothing, is a mistake of ours and must not pass for a check.
  */
-export function argumentFault(
-  tool: { readonly name: string; readonly parameters: Schema },
-  args: unknown,
-): string | undefined {
-  let check = checks.get(tool.name);
-  if (!check) {
-    check = compileSchema(tool.parameters, { strict: true });
-    checks.set(tool.name, check);
-  }
-  const [fault] = check(args);
+export function argumentFaults(tool: Checked, args: unknown): readonly SchemaFault[] {
+  return checkOf(tool)(args);
+}
+
+/** The same as a sentence; undefined when nothing is wrong. */
+export function argumentFault(tool: Checked, args: unknown): string | undefined {
+  const [fault] = argumentFaults(tool, args);
   return fault && `${fault.path || 'The arguments'} ${fault.message}.`;
+}
+
+function checkOf(tool: Checked): SchemaCheck {
+  const known = checks.get(tool.version);
+  if (known) return known;
+  const check = compiled(tool);
+  if (checks.size >= MAX_CHECKS) checks.clear();
+  checks.set(tool.version, check);
+  return check;
+}
+
+function compiled({ kind, parameters }: Checked): SchemaCheck {
+  try {
+    return compileSchema(parameters, { strict: kind === 'builtin' });
+  } catch {
+    return () => [{ path: '', message: 'cannot be checked: the schema of the tool cannot be used' }];
+  }
 }

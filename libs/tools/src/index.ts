@@ -1,8 +1,13 @@
-export { toolParameters } from './arguments.js';
+export type { Approval } from './approvals.js';
+export { argumentFaults, toolParameters } from './arguments.js';
 export { BUILTIN_CATALOG, BUILTIN_TOOLS, prepareBuiltinTools } from './builtin/catalog.js';
 export { ToolCatalog, versionOf } from './contract/tool.js';
 export type { CallingRun, Tool, ToolCall, ToolKind } from './contract/tool.js';
-export { ToolGateway } from './tool.gateway.js';
-export type { OfferedTool, ToolParts, ToolRights } from './tool.gateway.js';
+export { policyFaults } from './policy.js';
+export { denied, errorOf, ToolGateway } from './tool.gateway.js';
+export type { Allowed, Denied, OfferedTool, ToolDecision, ToolParts, ToolRights, WantedCall } from './tool.gateway.js';
+export { decisionRecord, resultRecord } from './tool.records.js';
+export type { ToolActor, ToolResult } from './tool.records.js';
+export { rightsOf } from './tool.rights.js';
 export { compileSchema, faultsOfSchema, SchemaError } from './schemas.js';
 export type { SchemaCheck, SchemaFault, SchemaTerms } from './schemas.js';

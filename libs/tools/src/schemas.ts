@@ -50,6 +50,8 @@ const STEPS = 100_000;
 const FOREIGN = { validateFormats: false, inlineRefs: false, unicodeRegExp: false, logger: false } as const;
 const dialect = new Ajv2020({ ...FOREIGN, strict: false, allErrors: true });
 
+const UNCHECKED: SchemaFault = { path: '', message: 'cannot be checked: its schema asks for too much' };
+
 /** References the check that is running may still follow. Checks do not wait, so there is one at a time. */
 let left = 0;
 
@@ -65,9 +67,26 @@ export function compileSchema(schema: object, terms: SchemaTerms = {}): SchemaCh
   return (value) => {
     left = steps;
     try {
-      return validate(value) ? [] : (validate.errors ?? []).slice(0, MAX_FAULTS).map(faultOf);
+      return validate(value) ? [] : faultsIn(validate.errors);
     } catch {
-      return [{ path: '', message: 'cannot be checked: its schema asks for too much' }];
+      return [UNCHECKED];
+    }
+  };
+}
+
+/** Whether a value satisfies a schema. @throws SchemaError when that cannot be told */
+export type Condition = (value: unknown) => boolean;
+
+/** Compiles a condition, strictly: one with a word that is misspelled would hold of everything. @throws SchemaError */
+export function compileCondition(schema: object): Condition {
+  const { readable, places } = read(schema);
+  const validate = compile(readable, { strict: true }, places);
+  return (value) => {
+    left = STEPS;
+    try {
+      return validate(value) === true;
+    } catch (cause) {
+      throw new SchemaError([UNCHECKED], { cause });
     }
   };
 }
@@ -154,7 +173,7 @@ function compile(
 function instance({ strict = false, handedOn = false, all = false }: SchemaTerms): Ajv2020 {
   const read = handedOn ? parsePattern : compilePattern;
   const engine = Object.assign((pattern: string) => read(pattern), { code: '' });
-  const words = strict ? { strict: true, allowUnionTypes: true, strictRequired: false } : { strict: false };
+  const words = strict ? { strict: true, strictTypes: false, strictRequired: false } : { strict: false };
   const ajv = new Ajv2020({
     ...FOREIGN,
     ...words,
@@ -193,6 +212,14 @@ function refuseDynamic(): never {
 /** In proportion to the items; comparing each with each is not. */
 function hasUniqueItems(isAsked: boolean, items: readonly unknown[]): boolean {
   return !isAsked || new Set(items.map((item) => canonicalJson(item))).size === items.length;
+}
+
+/** That a branch does not hold says no more than what is wrong in it. */
+function faultsIn(errors: readonly ErrorObject[] | null | undefined): readonly SchemaFault[] {
+  return (errors ?? [])
+    .filter(({ keyword }) => keyword !== 'if')
+    .slice(0, MAX_FAULTS)
+    .map(faultOf);
 }
 
 function faultOf({ instancePath, keyword, params, message }: ErrorObject): SchemaFault {

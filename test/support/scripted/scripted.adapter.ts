@@ -132,9 +132,6 @@ const PLAYS = {
     if (decision?.approved) {
       yield toolEvent('tool.invoked', { ...call, arguments: decision.edited_args ?? args });
       yield toolEvent('tool.completed', { ...call, output: 'made' });
-    } else {
-      const message = decision?.reason ?? 'Nobody has decided.';
-      yield toolEvent('tool.failed', { ...call, error: { code: 'denied', message } });
     }
   },
   async *token_to({ token_to, audience }: Step<'token_to'>, { context }: Stage): AsyncIterable<RunnerItem> {

@@ -4,17 +4,21 @@ import {
   type BackendChoice,
   type ConfirmationSeconds,
   DEFAULT_POLICY,
+  outlookOn,
   pointerTo,
   type Route,
+  toolsOn,
   unknownTools,
 } from '#lib/domain';
-import { compileSchema, type SchemaCheck, type SchemaError, type SchemaFault } from '#lib/tools';
+import { compileSchema, policyFaults, type SchemaCheck, type SchemaError, type SchemaFault } from '#lib/tools';
 import { AGENT_DECLARATION, type AgentSource, type PolicySource, type RouteSource } from './agent.schema.js';
 
 /** What is known of a runner kind: enough to refuse a backend that could never run. */
 export interface RunnerKind {
   readonly kind: string;
   readonly optionsSchema: Readonly<Record<string, unknown>>;
+  /** Absent: it can pause. */
+  readonly capabilities?: { readonly pause: boolean };
 }
 
 const checkDeclaration = compileSchema(AGENT_DECLARATION, { all: true });
@@ -32,12 +36,25 @@ function deepFaults(agent: AgentDeclaration, runners: readonly RunnerKind[]): re
   for (const name of unknownTools(agent.policy.tools ?? {}, agent.tools)) {
     faults.push({ path: `/policy/tools${pointerTo(name)}`, message: "is none of the agent's tools" });
   }
-  agent.routes.forEach(({ backends }, route) =>
-    backends.forEach((backend, place) =>
-      faults.push(...backendFaults(backend, `/routes/${route}/backends/${place}`, runners)),
-    ),
-  );
+  faults.push(...faultsBelow('/policy/tools', policyFaults(agent.policy.tools ?? {})));
+  agent.routes.forEach(({ backends, tools }, route) => {
+    const asking = toolsOn(agent.tools, tools).find((tool) => outlookOn(tool, agent.policy.tools).asks);
+    backends.forEach((backend, place) => {
+      const path = `/routes/${route}/backends/${place}`;
+      faults.push(...backendFaults(backend, path, runners), ...pauseFaults(backend, { path, asking, runners }));
+    });
+  });
   return faults;
+}
+
+/** Nobody could ever approve a call of a runner that cannot wait. */
+function pauseFaults(
+  { runner }: BackendChoice,
+  { path, asking, runners }: { path: string; asking: string | undefined; runners: readonly RunnerKind[] },
+): readonly SchemaFault[] {
+  const found = runners.find(({ kind }) => kind === runner);
+  if (asking === undefined || found?.capabilities?.pause !== false) return [];
+  return [{ path: `${path}/runner`, message: `cannot wait for somebody to approve calls of ${asking}` }];
 }
 
 function backendFaults(backend: BackendChoice, path: string, runners: readonly RunnerKind[]): readonly SchemaFault[] {
@@ -140,6 +157,20 @@ function decodePolicy(source: PolicySource): AgentPolicy {
       }).filter(([, bound]) => bound !== undefined),
     ),
     ...(source.tools ? { tools: source.tools } : {}),
+    ...decodeLimits(source.tool_limits),
+  };
+}
+
+function decodeLimits({ argument_bytes, output_bytes }: PolicySource['tool_limits'] = {}): Pick<
+  AgentPolicy,
+  'toolLimits'
+> {
+  if (argument_bytes === undefined && output_bytes === undefined) return {};
+  return {
+    toolLimits: {
+      ...(argument_bytes === undefined ? {} : { argumentBytes: argument_bytes }),
+      ...(output_bytes === undefined ? {} : { outputBytes: output_bytes }),
+    },
   };
 }
 

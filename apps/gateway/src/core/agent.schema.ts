@@ -48,7 +48,23 @@ const POLICY = object({
     tokens: { type: 'integer', minimum: 1 },
     wall_seconds: { type: 'integer', minimum: 1 },
   }),
-  tools: { type: 'object', additionalProperties: { enum: TOOL_VERDICTS } },
+  // A verdict on every call of a tool, or rules of which the first that holds counts.
+  tools: {
+    type: 'object',
+    additionalProperties: {
+      if: { type: 'array' },
+      then: {
+        items: object({ when: { type: 'object' }, then: { enum: TOOL_VERDICTS } }, ['then']),
+        minItems: 1,
+        maxItems: 100,
+      },
+      else: { enum: TOOL_VERDICTS },
+    },
+  },
+  tool_limits: object({
+    argument_bytes: { type: 'integer', minimum: 1, maximum: 1_073_741_824 },
+    output_bytes: { type: 'integer', minimum: 1, maximum: 1_073_741_824 },
+  }),
 });
 
 const ROUTE = object(
@@ -158,4 +174,5 @@ export interface PolicySource {
     readonly wall_seconds?: number;
   };
   readonly tools?: ToolPolicy;
+  readonly tool_limits?: { readonly argument_bytes?: number; readonly output_bytes?: number };
 }

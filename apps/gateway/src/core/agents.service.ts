@@ -7,7 +7,7 @@ import {
   INPUT_MODES,
   type InputMode,
   isVisibleTo,
-  verdictOn,
+  outlookOn,
 } from '#lib/domain';
 import type { AgentDirectory } from './agent.directory.js';
 import { type Caller, isOperator } from './caller.js';
@@ -101,7 +101,8 @@ export class AgentsService {
       inputModes: INPUT_MODES.filter((mode) => agent.inputModes.includes(mode)),
       tools: agent.tools.filter(
         (tool) =>
-          verdictOn(tool, agent.policy.tools) !== 'deny' && routes.some((route) => route.tools?.includes(tool) ?? true),
+          outlookOn(tool, agent.policy.tools).verdict !== 'deny' &&
+          routes.some((route) => route.tools?.includes(tool) ?? true),
       ),
       events: Object.keys(EVENTS).filter((type) => events.has(type)),
       // A promise has to hold whichever backend a task gets.

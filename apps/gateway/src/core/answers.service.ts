@@ -9,7 +9,7 @@ import {
   type TaskStore,
   toTaskAnswer,
 } from '#lib/domain';
-import { draftResumed, type EventWriter, OversizeError, type WriteOutcome } from '#lib/execution';
+import { draftDenials, draftResumed, type EventWriter, OversizeError, type WriteOutcome } from '#lib/execution';
 import { auditOf, type Caller } from './caller.js';
 import type { RunEnqueuer } from './run.enqueuer.js';
 import type { TasksService } from './tasks.service.js';
@@ -79,20 +79,23 @@ export class AnswersService {
     { task, waitId }: Wait,
     { items, requestId }: { readonly items: readonly ItemAnswer[]; readonly requestId: string },
   ): Promise<WriteOutcome> {
-    const { taskKey, taskId, runNo } = task;
+    const { taskKey, taskId, runNo, pendingConfirmations } = task;
+    const answered = { waitId, decidedBy: caller.principal, items };
     return this.writer.append({
       taskKey,
       taskId,
       guard: { kind: 'control', from: ['waiting_for_input'], runNo, waitId },
-      events: [draftAnswer({ waitId, decidedBy: caller.principal, items })],
+      events: [draftAnswer(answered), ...draftDenials(pendingConfirmations, answered)],
       answer: JSON.stringify(toTaskAnswer(items)),
       dispatch: { runNo: runNo + 1, reason: 'resumed', delayMs: 0 },
-      audit: auditOf(caller, {
-        action: 'task.resume',
-        target: taskId,
-        details: { wait_id: waitId, decisions: items.map(summarise) },
-        requestId,
-      }),
+      audit: [
+        auditOf(caller, {
+          action: 'task.resume',
+          target: taskId,
+          details: { wait_id: waitId, decisions: items.map(summarise) },
+          requestId,
+        }),
+      ],
     });
   }
 

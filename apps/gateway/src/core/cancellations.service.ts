@@ -69,7 +69,7 @@ export class CancellationsService {
       taskId: task.taskId,
       guard: { kind: 'control', from: [task.state], runOpen, runNo, cancelRequested },
       events: events.map(draftEvent),
-      audit: auditOf(caller, { action: 'task.cancel', target: task.taskId, details: why, requestId }),
+      audit: [auditOf(caller, { action: 'task.cancel', target: task.taskId, details: why, requestId })],
     });
     if (outcome.kind === 'refused') throw new Error('a cancel was refused', { cause: outcome.cause });
     if (outcome.kind === 'unavailable') {

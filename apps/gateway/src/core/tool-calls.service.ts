@@ -1,9 +1,27 @@
-import { type BlobStore, type CallRequest, type CallTerms, DomainError, type RunCalls } from '#lib/domain';
-import { type CallAnswer, CallRecorder, digestCall, type EventWriter, type WriteOutcome } from '#lib/execution';
-import { type OfferedTool, type ToolCatalog, ToolGateway } from '#lib/tools';
+import {
+  type BlobStore,
+  type CallRequest,
+  type CallTerms,
+  DomainError,
+  redactFields,
+  type RunCalls,
+} from '#lib/domain';
+import { type CallAnswer, type CallEnd, CallRecorder, type EventWriter, type WriteOutcome } from '#lib/execution';
+import { digestCall } from '#lib/platform';
+import {
+  type Allowed,
+  decisionRecord,
+  denied,
+  type Denied,
+  type OfferedTool,
+  resultRecord,
+  rightsOf,
+  type ToolActor,
+  type ToolCatalog,
+  ToolGateway,
+  type ToolResult,
+} from '#lib/tools';
 import { randomUUID } from 'node:crypto';
-import { announcing } from './announcing.catalog.js';
-import { isApproved } from './approved-call.js';
 import { RunWatch } from './run-watch.js';
 import type { LiveGrant } from './task-token.authenticator.js';
 import { isToolError, refusalOf } from './tool-refusals.js';
@@ -38,8 +56,8 @@ interface Job {
   readonly request: OutsideCallRequest;
   readonly reserved: CallRequest;
   readonly recorder: CallRecorder;
-  /** Its `tool.invoked` is in the log. */
-  isAnnounced: boolean;
+  /** Its `tool.invoked` is in the log already, from somebody who had it before. */
+  readonly isAnnounced: boolean;
 }
 
 /** Makes tool calls for whoever has the token of a live run, through the tool gateway that runtimes use as well. */
@@ -48,7 +66,7 @@ export class ToolCallsService {
 
   /** The tools this token may call. @throws DomainError `run_over`, `unavailable` */
   async list(grant: LiveGrant): Promise<readonly OfferedTool[]> {
-    return this.gateway(grant, await this.terms(grant), { signal: AbortSignal.abort() }).list;
+    return this.gateway(grant, await this.terms(grant), AbortSignal.abort()).list;
   }
 
   /**
@@ -72,62 +90,97 @@ export class ToolCallsService {
     if (reservation.kind !== 'taken') throw REFUSALS[reservation.kind]();
     const recorder = new CallRecorder({ ...terms, ...reserved }, this.ports);
     const { wasAnnounced: isAnnounced } = reservation;
-    if (isAnnounced && tool?.idempotent !== true) return settled(await recorder.failed(OUTCOME_UNKNOWN));
-    return this.make({ grant, terms, request, reserved, recorder, isAnnounced });
+    const job = { grant, terms, request, reserved, recorder, isAnnounced };
+    if (!isAnnounced || tool?.idempotent === true) return this.make(job);
+    const audit = [
+      resultRecord(actorOf(job), { call: request, tool, digest: reserved.digest }, { result: 'outcome_unknown' }),
+    ];
+    return settled(await recorder.failed(OUTCOME_UNKNOWN, { audit }));
   }
 
   private async make(job: Job): Promise<CallAnswer> {
-    const { grant, terms, request, recorder } = job;
+    const { grant, terms, request } = job;
     const watch = new RunWatch(grant, this.ports.calls);
-    const gateway = this.gateway(grant, terms, { signal: watch.signal, job });
+    const gateway = this.gateway(grant, terms, watch.signal);
     try {
-      const output = await gateway.call(request.toolName, request.args, request.toolCallId);
-      return settled(await recorder.completed(output));
-    } catch (error) {
-      if (!job.isAnnounced) throw await this.withdraw(job, error, gateway);
-      if (watch.signal.aborted) {
-        // It may be open still, to be cancelled.
-        await recorder.failed({ code: 'failed', message: 'The run is over: the call was given up.' });
-        throw runOver();
-      }
-      if (!isToolError(error)) throw error;
-      const { code, message } = error;
-      return settled(await recorder.failed({ code, message }));
+      const { toolName, toolCallId, args } = request;
+      // Whoever had this call before may have made it, with the approval it needs: then it is the same call again.
+      const decision = gateway.decide({
+        toolName,
+        toolCallId,
+        args,
+        ...(job.isAnnounced ? { repeats: toolCallId } : {}),
+      });
+      if (decision.outcome === 'denied') throw await this.withdraw(job, decision);
+      if (!job.isAnnounced) await this.announce(job, decision);
+      return await this.perform(job, { decision, gateway, signal: watch.signal });
     } finally {
       watch.stop();
     }
   }
 
-  /** What was not let out leaves its id as free as it was. */
-  private async withdraw({ reserved, recorder }: Job, error: unknown, { list }: ToolGateway): Promise<unknown> {
-    await this.ports.calls.release(reserved);
-    if (!isToolError(error)) return error;
-    if (error.code === 'denied') await recorder.denied(error.message);
-    const needsApproval = list.some(({ name, policy }) => name === reserved.toolName && policy === 'confirm');
-    return refusalOf(error, needsApproval);
+  /** A call goes out only once its `tool.invoked` is stored, with leave to make it. */
+  private async announce(job: Job, decision: Allowed): Promise<void> {
+    const { recorder, request } = job;
+    const { digest, policyVersion, approval } = decision;
+    const told = {
+      arguments: redactFields(request.args, decision.tool.secretFields),
+      digest,
+      policy_version: policyVersion,
+      ...(approval ? { approval: approval.place, approved_by: approval.approvedBy } : {}),
+    };
+    const outcome = await recorder.announced(told, [decisionRecord(actorOf(job), decision)]);
+    // Of two calls that would use one approval the database lets one through.
+    if (outcome.kind === 'refused' && approval) throw await this.withdraw(job, denied(decision, 'approval_used'));
+    assertStored(outcome);
   }
 
-  private gateway(
-    grant: LiveGrant,
-    terms: CallTerms,
-    { signal, job }: { signal: AbortSignal; job?: Job },
-  ): ToolGateway {
-    const { catalog } = this.ports;
-    const { tenant, taskId, policy, asked } = terms;
-    const allowed = terms.allowedTools.filter((name) => grant.tools.includes(name));
-    return new ToolGateway(
-      {
-        allowed,
-        takeApproval: (toolName, args) =>
-          job !== undefined && isApproved(asked, { toolName, args, toolCallId: job.request.toolCallId }),
-        ...(policy.toolPolicy ? { policy: policy.toolPolicy } : {}),
-      },
-      {
-        catalog: job ? announcing(catalog, () => announce(job)) : catalog,
-        taskKey: grant.taskKey,
-        run: { input: JSON.parse(terms.input) as unknown, signal, tenant, taskId },
-      },
-    );
+  private async perform(
+    job: Job,
+    { decision, gateway, signal }: { decision: Allowed; gateway: ToolGateway; signal: AbortSignal },
+  ): Promise<CallAnswer> {
+    const { recorder } = job;
+    const startedMs = performance.now();
+    const end = (what: Pick<ToolResult, 'result' | 'code'>): CallEnd => {
+      const durationMs = Math.round(performance.now() - startedMs);
+      return { durationMs, audit: [resultRecord(actorOf(job), decision, { ...what, durationMs })] };
+    };
+    try {
+      const output = await gateway.perform(decision);
+      return settled(await recorder.completed(output, end({ result: 'completed' })));
+    } catch (error) {
+      if (signal.aborted) {
+        // It may be open still, to be cancelled.
+        const given = { code: 'failed', message: 'The run is over: the call was given up.' };
+        await recorder.failed(given, end({ result: 'outcome_unknown' }));
+        throw runOver();
+      }
+      if (!isToolError(error)) throw error;
+      const { code, message } = error;
+      const result = code === 'timeout' ? 'timed_out' : 'failed';
+      return settled(await recorder.failed({ code, message }, end({ result, code })));
+    }
+  }
+
+  /** What was not let out leaves its id as free as it was. */
+  private async withdraw(job: Job, decision: Denied): Promise<DomainError> {
+    await this.ports.calls.release(job.reserved);
+    const { code, reason, digest, policyVersion } = decision;
+    const refusal = refusalOf(decision);
+    const told = { reason, code, digest, policy_version: policyVersion };
+    const isSaid = refusal.code !== 'invalid_request';
+    await job.recorder.denied(isSaid ? told : undefined, [decisionRecord(actorOf(job), decision)]);
+    return refusal;
+  }
+
+  private gateway(grant: LiveGrant, terms: CallTerms, signal: AbortSignal): ToolGateway {
+    const { tenant, taskId, allowedTools } = terms;
+    const rights = rightsOf({ ...terms, allowedTools: allowedTools.filter((name) => grant.tools.includes(name)) });
+    return new ToolGateway(rights, {
+      catalog: this.ports.catalog,
+      taskKey: grant.taskKey,
+      run: { input: JSON.parse(terms.input) as unknown, signal, tenant, taskId },
+    });
   }
 
   private async terms(grant: LiveGrant): Promise<CallTerms> {
@@ -137,12 +190,10 @@ export class ToolCallsService {
   }
 }
 
-/** A call goes out only once its `tool.invoked` is stored. */
-async function announce(job: Job): Promise<void> {
-  if (job.isAnnounced) return;
-  const { args } = job.request;
-  assertStored(await job.recorder.announced({ arguments: args, digest: job.reserved.digest }));
-  job.isAnnounced = true;
+function actorOf({ grant, terms }: Job): ToolActor {
+  const { tenant, createdBy: principal, agentId, taskId, backendVersion } = terms;
+  const { taskKey, runNo, runtimeId } = grant;
+  return { tenant, principal, agentId, runtimeId, taskKey, taskId, runNo, backendVersion };
 }
 
 function settled({ answer, outcome }: { answer: CallAnswer; outcome: WriteOutcome }): CallAnswer {

@@ -1,4 +1,5 @@
 import { DomainError, type ToolError } from '#lib/domain';
+import { type Denied, errorOf } from '#lib/tools';
 
 /** True for what a tool, or the gateway before it, says is wrong; by name, since realms differ under test. */
 export function isToolError(error: unknown): error is ToolError {
@@ -6,10 +7,12 @@ export function isToolError(error: unknown): error is ToolError {
 }
 
 /** How a call that was not let out is refused to its maker. */
-export function refusalOf({ code, message }: ToolError, needsApproval: boolean): DomainError {
+export function refusalOf(denied: Denied): DomainError {
+  const { code, message } = errorOf(denied);
   if (code === 'invalid_arguments') {
     const faults = [{ path: '/arguments', code, message }];
     return new DomainError('invalid_request', `/arguments: ${message}`, { faults });
   }
+  const needsApproval = ['not_approved', 'changed', 'approval_used'].includes(denied.code);
   return new DomainError(needsApproval ? 'approval_required' : 'tool_denied', message);
 }

@@ -1,11 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { type RunnerAdapter, type RunnerItem, type ToolClient, ToolError } from '#lib/adapters/contract';
+import type { RunnerAdapter, RunnerItem } from '#lib/adapters/contract';
 import { type Claim, encodeRunSignal, runtimeChannel } from '#lib/domain';
 import { EventWriter } from '#lib/execution';
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createClaim, TEST_POLICY } from '../../../../test/support/claims.js';
+import { everyRunHas } from '../../../../test/support/fake-tools.js';
 import { MemoryBlobStore } from '../../../../test/support/memory-blob-store.js';
 import { MemoryEventBus } from '../../../../test/support/memory-event-bus.js';
 import { MemoryEventLog } from '../../../../test/support/memory-event-log.js';
@@ -18,6 +19,7 @@ import type { ContextCustomiser } from './context-customisers.js';
 import { LiveRuns } from './live-runs.js';
 import { StallWatch } from './stall.watch.js';
 import { type Ended, TaskExecutor } from './task.executor.js';
+import type { ToolSource } from './tools.source.js';
 import { Workspaces } from './workspaces.js';
 
 const WORK = path.join(tmpdir(), `switchyard-executor-${process.pid}`);
@@ -28,18 +30,13 @@ afterEach(() => {
 
 interface Options {
   readonly adapter?: RunnerAdapter;
-  readonly tools?: ToolClient;
+  readonly tools?: ToolSource;
   readonly customisers?: readonly ContextCustomiser[];
   readonly leaseMs?: number;
 }
 
-const NO_TOOLS: ToolClient = {
-  list: [],
-  call: (name) => Promise.reject(new ToolError('denied', `There is no tool ${name}.`)),
-};
-
 async function createStage(options: Options = {}) {
-  const { adapter = new ScriptedAdapter(), tools = NO_TOOLS, customisers = [], leaseMs = 30_000 } = options;
+  const { adapter = new ScriptedAdapter(), tools = everyRunHas({}), customisers = [], leaseMs = 30_000 } = options;
   const log = new MemoryEventLog();
   const bus = new MemoryEventBus();
   const blobs = new MemoryBlobStore();
@@ -59,7 +56,7 @@ async function createStage(options: Options = {}) {
     live,
     stalls,
     workspaces: new Workspaces({ root: WORK, maxBytes: 100_000 }, blobs),
-    tools: () => tools,
+    tools,
     tokens: () => () => Promise.reject(new Error('no tokens')),
     customisers,
     logger,
@@ -308,7 +305,7 @@ describe('a run whose time is up', () => {
 
   it('makes no tool call over its budget', async () => {
     const seen: string[] = [];
-    const tools: ToolClient = { list: [], call: async (_name, _args, id) => void seen.push(id) };
+    const tools = everyRunHas({ t: async (_args, { toolCallId }) => seen.push(toolCallId) });
     const { begin } = await createStage({ tools });
     const call = (id: string): ScriptStep => ({ tool: { name: 't', args: {}, id } });
     await begin([call('1'), call('2'), { result: 'x' }], policy({ budgets: { toolCalls: 1 } })).ended;
@@ -336,7 +333,7 @@ describe('a run whose time is up', () => {
 
 describe('a run that is silent', () => {
   it('is shown as stalled with what it waits for, and as recovered when it goes on', async () => {
-    const tools: ToolClient = { list: [], call: () => new Promise((resolve) => setTimeout(resolve, 700, 'late')) };
+    const tools = everyRunHas({ slow: () => new Promise((resolve) => setTimeout(resolve, 700, 'late')) });
     const { begin } = await createStage({ tools });
     const { ended, payloads } = begin([{ tool: { name: 'slow', args: {}, id: 'c1' } }, { wait_ms: 10 }, { result: 'x' }], policy({ stallSeconds: 0.2 })); // prettier-ignore
     await ended;
@@ -353,26 +350,38 @@ describe('a run that is silent', () => {
 });
 
 describe('a run of several tool calls', () => {
-  it('waits for the newest that is open, and for nothing once all are over', async () => {
+  it('is shown to wait for the newest that is open, and for nothing once all are over', async () => {
     const { begin } = await createStage();
-    const { run, ended } = begin([]);
-    const call = (type: 'tool.invoked' | 'tool.completed' | 'tool.failed', id: string): void =>
-      run.calls.apply({ type, payload: { tool_call_id: id, tool_name: `tool-${id}` } } as never);
-    for (const id of ['a', 'b', 'c']) call('tool.invoked', id);
-    call('tool.failed', 'c');
-    expect(run.calls.latest).toBe('tool-b');
-    call('tool.completed', 'b');
-    expect(run.calls.latest).toBe('tool-a');
-    run.calls.close('a');
-    expect(run.calls.latest).toBeUndefined();
+    const call = (type: string, id: string): ScriptStep => ({
+      event: {
+        type: `tool.${type}`,
+        payload: {
+          tool_call_id: id,
+          tool_name: `tool-${id}`,
+          ...(type === 'failed' ? { error: { code: 'failed', message: 'no' } } : {}),
+        },
+      },
+    });
+    const { ended, payloads } = begin([
+      ...['a', 'b', 'c'].map((id) => call('invoked', id)),
+      call('failed', 'c'),
+      call('completed', 'a'),
+      call('completed', 'b'),
+      { result: 'x' },
+    ]);
     await ended;
+    expect(
+      payloads()
+        .slice(3, 6)
+        .map(([, { waiting_on }]) => waiting_on),
+    ).toEqual(['tool-b', 'tool-b', undefined]);
   });
 });
 
 describe('a tool call', () => {
   it('goes out after its invocation is stored, and not when the run is over', async () => {
     const seen: string[] = [];
-    const tools: ToolClient = { list: [], call: async (name) => void seen.push(name) };
+    const tools = everyRunHas({ t: async () => seen.push('t') });
     const { begin, log } = await createStage({ tools });
     const { ended, payloads } = begin([{ tool: { name: 't', args: {}, id: 'c1' } }, { result: 'x' }]);
     await ended;

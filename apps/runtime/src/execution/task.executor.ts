@@ -1,4 +1,4 @@
-import type { RunnerEvent, RunnerItem } from '#lib/adapters/contract';
+import type { RunnerItem } from '#lib/adapters/contract';
 import type { Appended, BlobReference, BlobStore, Dispatch, ErrorBody, Logger } from '#lib/domain';
 import {
   type EventWriter,
@@ -18,7 +18,8 @@ import { errorBody, type FailureDetails, judge } from './run-failure.js';
 import { readRunInput } from './run-input.js';
 import type { TokenSource } from './run-tokens.js';
 import type { StallWatch } from './stall.watch.js';
-import { guardTools, type ToolSource } from './tool-access.js';
+import { RunTools } from './run.tools.js';
+import type { ToolSource } from './tools.source.js';
 import { keepRest } from './workspace.keeper.js';
 import { WorkspaceWatch } from './workspace.watch.js';
 import type { Workspace, Workspaces } from './workspaces.js';
@@ -44,6 +45,8 @@ interface Stage {
   readonly run: LiveRun;
   readonly recorder: RunRecorder;
   readonly workspace: Workspace;
+  /** Once the run has begun. */
+  tools?: RunTools;
 }
 
 /** How a runner's stream ended: its end was written, it failed, or it was given up (neither). */
@@ -90,8 +93,9 @@ export class TaskExecutor {
       if (claim.workspace) await workspace.restore(claim.workspace);
       const read = readRunInput(claim, this.ports.blobs);
       const input = read instanceof Promise ? await read : read;
-      const client = this.ports.tools(claim, { signal: run.signal, input: input.readable });
-      const tools = guardTools(client, { run, recorder, live: this.ports.live });
+      const access = this.ports.tools(claim, { signal: run.signal, input: input.readable });
+      stage.tools = new RunTools(access, { run, recorder, live: this.ports.live });
+      const tools = stage.tools.client;
       const { customisers } = this.ports;
       const taskToken = this.ports.tokens(run);
       const context = createRunContext(claim, { input, workspace, tools, taskToken, customisers });
@@ -115,6 +119,7 @@ export class TaskExecutor {
       const item = next.value;
       run.progressAtMs = performance.now();
       if (item.kind === 'pause' || item.kind === 'result') {
+        flush(stage);
         const workspace = await this.leaveFiles(stage, item);
         if (run.isAbandoned) return undefined;
         return item.kind === 'pause'
@@ -159,6 +164,7 @@ export class TaskExecutor {
   private async finish(stage: Stage, { outcome, error }: Played): Promise<Ended | undefined> {
     const { run } = stage;
     if (outcome && outcome.kind !== 'refused') return { outcome };
+    flush(stage);
     switch (outcome ? 'refused' : run.reason) {
       case 'lost':
         return undefined;
@@ -238,11 +244,15 @@ export class TaskExecutor {
 
 function record(
   item: Exclude<RunnerItem, { kind: 'result' | 'pause' }>,
-  { run, recorder, workspace }: Stage,
+  { run, recorder, workspace, tools }: Stage,
 ): Promise<void> | undefined {
   switch (item.kind) {
-    case 'event':
-      return recordEvent(item, run, recorder);
+    case 'event': {
+      // Checked by the recorder first: only then it is known what the event says. A call over the budget is not made.
+      const busy = recorder.event(item, tools?.add);
+      run.budget.count(item);
+      return busy;
+    }
     case 'checkpoint':
       return recorder.checkpoint(item.data, workspace.isUsed ? () => workspace.save() : undefined);
     case 'artifact':
@@ -252,12 +262,9 @@ function record(
   }
 }
 
-/** Checked by the recorder first: only then it is known what the event says. A call over the budget is not made. */
-function recordEvent(event: RunnerEvent, run: LiveRun, recorder: RunRecorder): Promise<void> | undefined {
-  const busy = recorder.event(event);
-  run.calls.apply(event);
-  run.budget.count(event);
-  return busy;
+/** What is known of calls that nobody told the end of goes in before the end of the run, while it is ours. */
+function flush({ tools, run }: Stage): void {
+  if (run.reason !== 'lost') tools?.flush();
 }
 
 async function keep(

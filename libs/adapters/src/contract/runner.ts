@@ -7,6 +7,7 @@ import type {
   ResultBody,
   TaskAnswer,
   TaskKey,
+  ToolVerdict,
   UsageBody,
 } from '#lib/domain';
 
@@ -62,13 +63,15 @@ export interface ToolDescription {
   readonly description: string;
   readonly parameters: Readonly<Record<string, unknown>>;
   readonly idempotent: boolean;
-  /** `confirm`: a call is to be approved by somebody before it is made. Absent: `allow`. */
+  /** `confirm`: a call may have to be approved by somebody before it is made; `verdictOn` says which. Absent: `allow`. */
   readonly policy?: 'allow' | 'confirm';
 }
 
 /** The tools this run may use. The client checks arguments and permissions; the adapter emits the events. */
 export interface ToolClient {
   readonly list: readonly ToolDescription[];
+  /** What the policy says of one call, to be asked before it is announced. Absent: what the description says of every call. */
+  verdictOn?(name: string, args: unknown): ToolVerdict;
   /**
    * Resolves with the output (JSON); throws ToolError. Aborts with the run's signal. Output that is large or comes in
    * pieces is an artifact: then this is `{artifact_id, size, sha256, preview}`.

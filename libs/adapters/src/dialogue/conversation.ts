@@ -14,6 +14,8 @@ export interface PendingCall {
   readonly upstreamId: string;
   readonly toolName: string;
   readonly args: unknown;
+  /** The call of a lost run that this one makes again, by its first id. */
+  readonly repeats?: string;
   readonly outcome?: TurnCall['outcome'];
 }
 

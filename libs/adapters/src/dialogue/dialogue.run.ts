@@ -259,12 +259,12 @@ export class DialogueRun {
 
   /** The data of the result is promised whatever the model chose to call; answers what could not be kept of that. */
   private async collectMissing(): Promise<readonly string[]> {
-    const { list } = this.context.tools;
+    const { tools } = this.context;
     const missing = this.options.collect.filter((name) => !this.conversation.outputs.has(name));
     for (const name of missing) {
       // What is to be confirmed is not called behind the back of those who confirm.
-      if (list.find((tool) => tool.name === name)?.policy === 'confirm' || !list.some((tool) => tool.name === name))
-        continue;
+      const offered = tools.list.find((tool) => tool.name === name);
+      if (!offered || (offered.policy === 'confirm' && tools.verdictOn?.(name, {}) !== 'allow')) continue;
       await this.calls.make(name, {}, `collect-${name}`).catch((error: unknown) => {
         if (!(error instanceof FailedCall)) throw error;
       });

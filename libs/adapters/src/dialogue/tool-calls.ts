@@ -67,9 +67,13 @@ export class ToolCalls {
   }
 
   /** Calls a tool for the model. Throws FailedCall when the model shall read of a failure, anything else ends the run. */
-  async make(toolName: string, args: unknown, upstreamId: string): Promise<unknown> {
+  make(toolName: string, args: unknown, upstreamId: string): Promise<unknown> {
+    return this.makeCall({ id: this.idOf(upstreamId), upstreamId, toolName, args });
+  }
+
+  private async makeCall(call: PendingCall): Promise<unknown> {
+    const { toolName, args } = call;
     this.spend();
-    const call: PendingCall = { id: this.idOf(upstreamId), upstreamId, toolName, args };
     if (this.tools.get(toolName)?.idempotent !== true) this.unsettled = true;
     await this.announce(call);
     let output: unknown;
@@ -109,7 +113,9 @@ export class ToolCalls {
     await this.parts.outbox.put({ kind: 'event', type: 'tool.failed', payload: { ...payload, error } });
     if (this.tools.get(call.toolName)?.idempotent !== true) return { error: message };
     try {
-      return { value: await this.make(call.toolName, call.args, `again-${call.id}`) };
+      const { toolName, args, id, repeats = id } = call;
+      const upstreamId = `again-${id}`;
+      return { value: await this.makeCall({ id: this.idOf(upstreamId), upstreamId, toolName, args, repeats }) };
     } catch (failure) {
       if (failure instanceof FailedCall) return { error: failure.message };
       throw failure;
@@ -127,7 +133,7 @@ export class ToolCalls {
     conversation.note(call);
     await outbox.put(
       { kind: 'event', type: 'step.started', payload: { step_id: stepOf(call), step_name: call.toolName } },
-      { kind: 'event', type: 'tool.invoked', payload: { ...told(call), arguments: call.args } },
+      { kind: 'event', type: 'tool.invoked', payload: { ...told(call), arguments: call.args, ...repeated(call) } },
       { kind: 'checkpoint', data: conversation.checkpoint() },
     );
   }
@@ -172,6 +178,10 @@ export class ToolCalls {
 
 function stepOf(call: PendingCall): string {
   return `step_${call.id}`;
+}
+
+function repeated({ repeats }: PendingCall): { repeats?: string } {
+  return repeats === undefined ? {} : { repeats };
 }
 
 function told(call: PendingCall): { tool_call_id: string; tool_name: string; step_id: string } {

@@ -17,7 +17,7 @@ export function toolSet({ tools, clientTools }: Pick<RunContext, 'tools' | 'clie
     wrapped[name] = dynamicTool({
       description,
       inputSchema: jsonSchema(parameters),
-      needsApproval: policy === 'confirm',
+      needsApproval: policy === 'confirm' && ((args) => (tools.verdictOn?.(name, args) ?? policy) === 'confirm'),
       execute: (args, { toolCallId }) => execute(name, args, toolCallId),
     });
   }

@@ -52,8 +52,8 @@ export interface Append {
   readonly dispatch?: Dispatch;
   /** The task belongs to a session. Control appends need not say so. */
   readonly session?: SessionEnd;
-  /** Who wanted this, recorded in the same statement. */
-  readonly audit?: AuditEntry;
+  /** Who wanted this, or what was decided on the way, recorded in the same statement. */
+  readonly audit?: readonly AuditEntry[];
   /** What these events say of a call that is made with the run's token; with a control guard only. */
   readonly call?: CallRecord;
 }

@@ -19,12 +19,17 @@ export interface RunStanding {
 export interface CallTerms {
   readonly taskId: TaskId;
   readonly tenant: string;
+  readonly agentId: string;
+  readonly createdBy: string;
   /** Kind of the runner, which artifacts name as their origin. */
   readonly runner: string;
+  readonly backendVersion: string;
   readonly policy: RunPolicy;
   readonly allowedTools: readonly string[];
   /** JSON text exactly as sent. */
   readonly input: string;
+  /** JSON text exactly as sent. */
+  readonly context: string;
   /** The tool calls that the last answer was about. */
   readonly asked: readonly AskedCall[];
 }

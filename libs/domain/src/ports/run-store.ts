@@ -3,7 +3,7 @@ import type { ArtifactBody, Detail } from '../event-table.js';
 import type { StoredEvent } from '../envelope.js';
 import type { StepProjection } from '../projection.js';
 import type { EventId, TaskId, TaskKey } from '../ids.js';
-import type { ToolPolicy } from '../tool-policy.js';
+import type { ToolLimits, ToolPolicy } from '../tool-policy.js';
 import type { BlobReference } from './blob-store.js';
 import type { DispatchReason } from './event-log.js';
 
@@ -30,6 +30,10 @@ export interface AskedCall {
   readonly digest: string;
   /** JSON text of the entry in `task.resumed`. */
   readonly decision: string;
+  readonly waitId: string;
+  readonly decidedBy: string;
+  /** The tool call the approval was used for. */
+  readonly usedBy: string | null;
 }
 
 /** A run that was won: everything the executor needs, read in the statement that claimed it. */
@@ -44,6 +48,8 @@ export interface Claim {
   readonly userId: string | null;
   readonly createdBy: string;
   readonly runner: string;
+  /** The backend version the task is pinned to; its policy never changes. */
+  readonly backendVersion: string;
   readonly options: Readonly<Record<string, unknown>>;
   readonly policy: RunPolicy;
   readonly detail: Detail;
@@ -97,6 +103,7 @@ export interface RunPolicy {
   readonly tools: readonly string[];
   /** Absent: every tool of the list is allowed. */
   readonly toolPolicy?: ToolPolicy;
+  readonly toolLimits?: ToolLimits;
 }
 
 /** A run whose lease ran out. */

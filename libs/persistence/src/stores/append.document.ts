@@ -62,6 +62,11 @@ const ROWS: Readonly<Record<AppendPart, (folded: FoldedAppend, place: number) =>
     })),
   closeConfirmations: ({ patch: { confirmations } }, place) =>
     confirmations.close ? [closeRow(confirmations.close, place)] : [],
+  approvals: ({ patch: { confirmations } }, place) =>
+    [...confirmations.used].map(([approval, used_by]) => {
+      const at = approval.indexOf('/');
+      return { place, wait_id: approval.slice(0, at), tool_call_id: approval.slice(at + 1), used_by };
+    }),
   checkpoints: ({ append }, place) =>
     append.checkpoint === undefined
       ? []
@@ -92,7 +97,7 @@ const ROWS: Readonly<Record<AppendPart, (folded: FoldedAppend, place: number) =>
     patch.finished && (session !== undefined || guard.kind === 'control') ? [{ place }] : [],
   conversations: ({ append: { session } }, place) =>
     session?.conversation === undefined ? [] : [{ place, data: session.conversation }],
-  audit: ({ append: { audit } }, place) => (audit ? [{ place, ...auditRow(audit) }] : []),
+  audit: ({ append: { audit = [] } }, place) => audit.map((entry) => ({ place, ...auditRow(entry) })),
   calls: ({ append: { call } }, place) =>
     call ? [{ place, tool_call_id: call.toolCallId, owner: call.owner, answer: call.answer }] : [],
 };

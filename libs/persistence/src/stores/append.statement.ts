@@ -9,6 +9,7 @@ export const APPEND_PARTS = [
   'artifacts',
   'confirmations',
   'closeConfirmations',
+  'approvals',
   'checkpoints',
   'answers',
   'workspaces',
@@ -133,6 +134,13 @@ update confirmations c set state = p.state, decided_by = p.decided_by, decided_a
 from moved m join json_to_recordset(${p}::json) as p(place int, state text, decided_by text, decisions json)
   on p.place = m.place
 where c.task_key = m.task_key and c.state = 'pending'`,
+
+  // A second use of one breaks the constraint of the column, and so the append that would have announced the call.
+  approvals: (p) => `
+update confirmations c set used_by = c.used_by || p.used_by
+from moved m join json_to_recordset(${p}::json) as p(place int, wait_id text, tool_call_id text, used_by text)
+  on p.place = m.place
+where c.task_key = m.task_key and c.wait_id = p.wait_id and c.tool_call_id = p.tool_call_id`,
 
   checkpoints: (p) => `
 insert into checkpoints (task_key, run_no, data, updated_at)

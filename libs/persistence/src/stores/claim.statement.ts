@@ -4,7 +4,7 @@ import { ARTIFACT_COLUMNS, STEP_COLUMNS } from './task.rows.js';
 
 /** The tool calls that the newest answer of a task was about, as a JSON array; null when there is none. */
 export const ASKED = (taskKey: string): string => `select json_agg(a) from (
-    select tool_call_id, tool_name, digest, decision from confirmations where task_key = ${taskKey}
+    select tool_call_id, tool_name, digest, decision, wait_id, decided_by, used_by[1] as used_by from confirmations where task_key = ${taskKey}
       and kind = 'tool_confirmation' and decision is not null
       and wait_id = (select max(wait_id) from confirmations where task_key = ${taskKey}) order by position) a`;
 
@@ -13,14 +13,20 @@ export interface AskedRow {
   readonly tool_name: string | null;
   readonly digest: string;
   readonly decision: string;
+  readonly wait_id: string;
+  readonly decided_by: string;
+  readonly used_by: string | null;
 }
 
 export function decodeAsked(rows: readonly AskedRow[] | null): readonly AskedCall[] {
-  return (rows ?? []).map(({ tool_call_id, tool_name, digest, decision }) => ({
+  return (rows ?? []).map(({ tool_call_id, tool_name, digest, decision, wait_id, decided_by, used_by }) => ({
     toolCallId: tool_call_id,
     toolName: tool_name,
     digest,
     decision,
+    waitId: wait_id,
+    decidedBy: decided_by,
+    usedBy: used_by,
   }));
 }
 
@@ -82,7 +88,7 @@ select w.task_key, w.run_no, w.seq, (extract(epoch from w.at) * 1000)::float8 as
   (extract(epoch from w.cancel_at) * 1000)::float8 as cancel_at_ms, w.stalled, e.event_type, e.payload, w.event_id,
   t.task_id, t.tenant, t.agent_id, t.type, t.session_id, t.user_id, t.created_by, t.runner, t.detail,
   (extract(epoch from t.deadline_at) * 1000)::float8 as deadline_at_ms, t.input, t.context, t.client_tools, t.allowed_tools, t.input_artifacts,
-  b.options, b.policy, c.data as checkpoint, c.answer,
+  t.backend_version_id, b.options, b.policy, c.data as checkpoint, c.answer,
   case when t.ordinal is null then null else (
     select v.data from session_conversations v where v.tenant = t.tenant and v.agent_id = t.agent_id
       and v.user_id = coalesce(t.user_id, t.created_by) and v.session_id = t.session_id and v.ordinal < t.ordinal) end as conversation,

@@ -36,10 +36,13 @@ export class PgRunCalls extends RunCalls {
   override async terms(taskKey: TaskKey): Promise<CallTerms | undefined> {
     const [row] = await this.database.query<TermsRow>(TERMS, [taskKey]);
     if (!row) return undefined;
-    const { task_id: taskId, tenant, runner, input } = row;
+    const { task_id: taskId, tenant, agent_id: agentId, created_by: createdBy, runner, input, context } = row;
     const policy = JSON.parse(row.policy) as RunPolicy;
-    const allowedTools = decodeAllowed(row.allowed_tools, policy);
-    return { taskId, tenant, runner, input, policy, allowedTools, asked: decodeAsked(row.asked) };
+    return {
+      ...{ taskId, tenant, agentId, createdBy, runner, backendVersion: row.backend_version_id, input, context, policy },
+      allowedTools: decodeAllowed(row.allowed_tools, policy),
+      asked: decodeAsked(row.asked),
+    };
   }
 
   override async reserve(request: CallRequest): Promise<CallReservation> {
@@ -73,7 +76,7 @@ from task_heads h join tasks t using (task_key) where h.task_key = $1`,
 const TERMS: Statement = {
   name: 'run-calls.terms',
   text: `
-select t.task_id, t.tenant, t.runner, t.input, t.allowed_tools, b.policy, (${ASKED('t.task_key')}) as asked
+select t.task_id, t.tenant, t.agent_id, t.created_by, t.runner, t.backend_version_id, t.input, t.context, t.allowed_tools, b.policy, (${ASKED('t.task_key')}) as asked
 from tasks t join backend_versions b on b.id = t.backend_version_id where t.task_key = $1`,
 };
 
@@ -122,8 +125,12 @@ interface StandingRow {
 interface TermsRow {
   readonly task_id: TaskId;
   readonly tenant: string;
+  readonly agent_id: string;
+  readonly created_by: string;
   readonly runner: string;
+  readonly backend_version_id: string;
   readonly input: string;
+  readonly context: string;
   readonly allowed_tools: string | null;
   readonly policy: string;
   readonly asked: readonly AskedRow[] | null;

@@ -225,6 +225,7 @@ interface ClaimRow {
   readonly user_id: string | null;
   readonly created_by: string;
   readonly runner: string;
+  readonly backend_version_id: string;
   readonly detail: Detail;
   readonly deadline_at_ms: number;
   readonly input: string;
@@ -258,6 +259,7 @@ function decodeClaim(row: ClaimRow): Claim {
     userId: row.user_id,
     createdBy: row.created_by,
     runner: row.runner,
+    backendVersion: row.backend_version_id,
     options: JSON.parse(row.options) as Claim['options'],
     policy,
     detail: row.detail,

@@ -287,6 +287,7 @@ describe('a task in Postgres', () => {
       toolName: 'send',
       digest: `d-${id}`,
       decision: JSON.stringify({ tool_call_id: id, approved: id !== 'b' }),
+      ...{ waitId: 'w1', decidedBy: 'bob', usedBy: null },
     });
     await pause(1, 'w1', ['a', 'b']);
     const [second] = await claim(key, 2);

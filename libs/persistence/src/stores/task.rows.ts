@@ -141,6 +141,7 @@ function decodePending(row: PendingRow): ConfirmationProjection {
     decidedBy: null,
     decision: null,
     decidedAtMs: null,
+    usedBy: null,
   };
 }
 

@@ -1,5 +1,4 @@
-import { canonicalJson } from '#lib/domain';
-import { createHash } from 'node:crypto';
+import { digestValue } from '#lib/platform';
 
 /** Where a tool does its work: in this process, behind a URL, or on an MCP server. */
 export type ToolKind = 'builtin' | 'http' | 'mcp';
@@ -52,5 +51,5 @@ export abstract class ToolCatalog {
 
 /** The version of a tool: a digest of what is declared of it, whatever the order of its members. */
 export function versionOf(declaration: unknown): string {
-  return createHash('sha256').update(canonicalJson(declaration)).digest('hex');
+  return digestValue(declaration);
 }
