@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import pg from 'pg';
 import { describeEachBackingSet } from '../support/backing-sets.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';
@@ -66,7 +69,9 @@ describeEachBackingSet(({ redisUrl }) => {
 
   describe('a run', () => {
     it('of a runtime that was frozen past its lease goes on elsewhere, and what the old one writes on waking is refused', async () => {
+      const folder = mkdtempSync(path.join(tmpdir(), 'switchyard-frozen-'));
       const taskId = await submit([
+        { run: 1, token_to: path.join(folder, 'token') },
         { event: { type: 'step.started', payload: { step_id: 's', step_name: 'Work' } } },
         { checkpoint: 1 },
         // The first run is in the middle of telling something when it freezes, and goes on with that when it wakes.
@@ -78,8 +83,15 @@ describeEachBackingSet(({ redisUrl }) => {
       const [old] = installation.runtimes as [Member];
       await stateIs(taskId, 'running');
       await until(async () => (await types(taskId)).includes('step.started'));
+      const token = readFileSync(path.join(folder, 'token'), 'utf8');
+      rmSync(folder, { recursive: true });
+      const byToken = async (): Promise<number> =>
+        (await call(`${gateway(1)}/v1/runtime/tools`, { key: token })).status;
+      expect(await byToken()).toBe(200);
       old.signal('SIGSTOP');
       try {
+        // Nobody else has the run yet: that its lease is over is enough.
+        await until(async () => (await byToken()) === 401, { timeoutMs: (LEASE_SECONDS + 5) * 1000 });
         await installation.addRuntime();
         await stateIs(taskId, 'succeeded', (LEASE_SECONDS + 20) * 1000);
       } finally {
@@ -92,6 +104,7 @@ describeEachBackingSet(({ redisUrl }) => {
       await until(async () => /^switchyard_appends_fenced_total\{guard="run"\} [1-9]/m.test(await metricsOf(old)));
       await stateIs(await submit([{ result: 'next' }]), 'succeeded');
       expect(await types(taskId)).toEqual(atEnd);
+      expect(await byToken()).toBe(401);
     }, 90_000);
 
     it('that ignores a cancel is abandoned after its grace, and ends as cancelled by force', async () => {

@@ -5,9 +5,12 @@ import { Reflector } from '@nestjs/core';
 import { ApiExtension } from '@nestjs/swagger';
 import type { Response } from 'express';
 import type { TaskTokenScope } from '#lib/domain';
+import type { Caller } from '../core/caller.js';
+import { Quotas } from '../core/quotas.js';
 import { type LiveGrant, TaskTokenAuthenticator } from '../core/task-token.authenticator.js';
 import { credentialOf } from '../http/auth.guard.js';
 import { requestIdOf } from '../http/exchange.js';
+import { announceLimit } from '../http/rate-limit.js';
 import { TASK_TOKEN_EXTENSION } from '../http/openapi.js';
 import { Public } from '../http/scopes.decorator.js';
 
@@ -25,16 +28,24 @@ export class TaskTokenGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
     private readonly authenticator: TaskTokenAuthenticator,
+    private readonly quotas: Quotas,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const http = context.switchToHttp();
     const request = http.getRequest<IncomingMessage & { [GRANT]?: LiveGrant }>();
-    const requestId = requestIdOf(http.getResponse<Response>());
+    const response = http.getResponse<Response>();
+    const requestId = requestIdOf(response);
     const use = this.reflector.get<Use>(USE, context.getHandler());
     request[GRANT] = await this.authenticator.authenticate(credentialOf(request.headers), { ...use, requestId });
+    announceLimit(response, this.quotas.request(asCaller(request[GRANT])));
     return true;
   }
+}
+
+/** A run counts for its tenant, and for itself like a key: a key's id has no colon. */
+function asCaller({ tenant, principal, taskKey }: LiveGrant): Caller {
+  return { tenant, principal, keyId: `task:${taskKey}`, scopes: new Set() };
 }
 
 /** The route takes the token of a live run, and no other credential. `action` is what the audit trail calls it. */
