@@ -221,7 +221,11 @@ function taskServices(ports: CorePorts): readonly NamedProvider[] {
 /** What runs are served with their own tokens. */
 function runServices(ports: CorePorts): readonly NamedProvider[] {
   return [
-    { provide: TaskTokenAuthenticator, useFactory: () => new TaskTokenAuthenticator(ports) },
+    {
+      provide: TaskTokenAuthenticator,
+      useFactory: (quotas: Quotas) => new TaskTokenAuthenticator({ ...ports, quotas }),
+      inject: [Quotas],
+    },
     {
       provide: RunTokensService,
       useFactory: (authenticator: TaskTokenAuthenticator) =>

@@ -74,7 +74,7 @@ export class Quotas {
   }
 
   /** Counts a request. What it returns is for the caller to see: it has less than half left. */
-  request(caller: Caller): LimitStanding | undefined {
+  request(caller: Pick<Caller, 'tenant' | 'keyId'>): LimitStanding | undefined {
     const nowMs = this.nowMs();
     const tenant = this.book.ofTenant(caller.tenant);
     const key = this.book.ofKey(caller);

@@ -82,6 +82,19 @@ describe('a request with a task token', () => {
     expect(await authenticator.introspect('genuine')).toBeUndefined();
   });
 
+  it('counts for the tenant of its task, and beyond its limit is refused before anybody is asked', async () => {
+    const counted: unknown[] = [];
+    const request = (who: unknown): never => {
+      counted.push(who);
+      throw new DomainError('rate_limited', 'enough');
+    };
+    const tokens = { verify: async () => GRANT } as unknown as TaskTokens;
+    const calls = { standing: () => Promise.reject(new Error('asked')) } as unknown as RunCalls;
+    const authenticator = new TaskTokenAuthenticator({ tokens, calls, audit: new KeptTrail(), quotas: { request } });
+    await expect(authenticator.authenticate('genuine', USE)).rejects.toMatchObject({ code: 'rate_limited' });
+    expect(counted).toEqual([{ tenant: 'acme', keyId: `run:${GRANT.taskKey}` }]);
+  });
+
   it('is refused a route that its scopes do not open', async () => {
     const { authenticator, audit } = setUp(LIVE, { scopes: ['runtime:token'] });
     await expect(authenticator.authenticate('genuine', USE)).rejects.toMatchObject({ code: 'forbidden' });

@@ -8,6 +8,7 @@ import {
   type TaskTokens,
   type TaskTokenScope,
 } from '#lib/domain';
+import type { Quotas } from './quotas.js';
 
 /** A request with a task token: what it wants to do, for the record. */
 export interface TokenUse {
@@ -26,15 +27,19 @@ export interface TokenPorts {
   readonly tokens: TaskTokens;
   readonly calls: RunCalls;
   readonly audit: AuditTrail;
+  /** Absent: nothing is limited. */
+  readonly quotas?: Pick<Quotas, 'request'>;
 }
 
 /** Believes a task token when it is genuine, for us, and its run is the live one now: asked anew on each use. */
 export class TaskTokenAuthenticator {
   constructor(private readonly ports: TokenPorts) {}
 
-  /** @throws DomainError `unauthenticated`, `forbidden`, `unavailable` */
+  /** @throws DomainError `unauthenticated`, `forbidden`, `rate_limited`, `unavailable` */
   async authenticate(credential: string, use: TokenUse): Promise<LiveGrant> {
     const grant = await this.genuine(credential, use);
+    // Of the tenant's, and before anybody is asked: a run that floods must cost little.
+    this.ports.quotas?.request({ tenant: grant.tenant, keyId: `run:${grant.taskKey}` });
     const standing = await this.ports.calls.standing(grant.taskKey);
     const code = reasonAgainst(grant, standing);
     if (code !== undefined || !standing) {

@@ -5,10 +5,12 @@ import { ApiExtension } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { DomainError, type Scope, TaskTokens } from '#lib/domain';
 import { Authenticator } from '../core/authenticator.js';
+import { Quotas } from '../core/quotas.js';
 import type { Asker } from '../core/run-tokens.service.js';
 import { TaskTokenAuthenticator } from '../core/task-token.authenticator.js';
 import { credentialOf } from '../http/auth.guard.js';
 import { requestIdOf } from '../http/exchange.js';
+import { announceLimit } from '../http/rate-limit.js';
 import { TASK_TOKEN_EXTENSION } from '../http/openapi.js';
 import { Public } from '../http/scopes.decorator.js';
 
@@ -23,6 +25,7 @@ export class IntrospectionGuard implements CanActivate {
     private readonly tokens: TaskTokens,
     private readonly runs: TaskTokenAuthenticator,
     private readonly callers: Authenticator,
+    private readonly quotas: Quotas,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -33,6 +36,7 @@ export class IntrospectionGuard implements CanActivate {
       ? { kind: 'run', grant: await this.grant(credential, requestIdOf(http.getResponse<Response>())) }
       : { kind: 'caller', caller: await this.callers.authenticate(credential) };
     const asker = request[ASKER];
+    if (asker.kind === 'caller') announceLimit(http.getResponse<Response>(), this.quotas.request(asker.caller));
     if (asker.kind === 'caller' && !asker.caller.scopes.has(SCOPE))
       throw new DomainError('forbidden', `The key lacks the scope ${SCOPE}.`);
     return true;
