@@ -37,7 +37,7 @@ export class WebhooksController {
   @Scopes('webhooks:read')
   @Get()
   async list(@CurrentCaller() caller: Caller): Promise<WebhooksAnswer> {
-    return { webhooks: (await this.webhooks.list(caller)).map(encodeWebhook) };
+    return { webhooks: (await this.webhooks.list(caller)).map(encodeWebhook), next_cursor: null };
   }
 
   @ApiOperation({ summary: 'Be told what becomes of your tasks, with `tasks:all` of those of the tenant.' })

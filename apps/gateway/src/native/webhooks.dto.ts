@@ -128,6 +128,8 @@ export class NewWebhookAnswer extends WebhookAnswer {
 
 export class WebhooksAnswer {
   @ApiProperty({ type: [WebhookAnswer] }) webhooks!: readonly WebhookAnswer[];
+  @ApiProperty({ type: String, nullable: true, description: 'Null: a tenant has few enough for one page.' })
+  next_cursor!: null;
 }
 
 export class CallbackSecretAnswer {
