@@ -148,7 +148,7 @@ export const ROWS: readonly RouteRow[] = [
   // webhooks
   { route: 'GET /v1/webhooks', needs: ['webhooks:read'], lists: 'principal' },
   { route: 'POST /v1/webhooks', needs: ['webhooks:write'], ask: () => ({ body: WEBHOOK }), ok: 201 },
-  { route: 'POST /v1/webhooks/callback-secret:rotate', needs: ['webhooks:write'] },
+  { route: 'POST /v1/callback-secret:rotate', needs: ['webhooks:write'] },
   { route: 'GET /v1/webhooks/{id}', needs: ['webhooks:read'], ask: ofWebhook, names: 'principal' },
   {
     route: 'PATCH /v1/webhooks/{id}',

@@ -108,7 +108,7 @@ describeEachBackingSet(({ name }) => {
     const [hook, back] = [newPath(), newPath()];
     const { secret } = await subscribe(hook, { events: ['task.succeeded'] });
     const { secret: ofCallbacks } = await ok(
-      call(at('/webhooks/callback-secret:rotate'), { method: 'POST', key: keys.ann }),
+      call(at('/callback-secret:rotate'), { method: 'POST', key: keys.ann }),
     );
     const taskId = await submit(DONE, callback(back));
     const [[told], [called]] = [await arrived(hook), await arrived(back)];

@@ -877,7 +877,7 @@ describe('the description of the contract', () => {
       'get /v1/webhooks/{id}': 'webhooks:read',
       'patch /v1/webhooks/{id}': 'webhooks:write',
       'delete /v1/webhooks/{id}': 'webhooks:write',
-      'post /v1/webhooks/callback-secret:rotate': 'webhooks:write',
+      'post /v1/callback-secret:rotate': 'webhooks:write',
       'post /v1/webhooks/{id}/secret:rotate': 'webhooks:write',
       'post /v1/webhooks/{id}/test': 'webhooks:write',
       'get /v1/webhooks/{id}/deliveries': 'webhooks:read',

@@ -28,14 +28,14 @@ import {
 } from './webhooks.mapping.js';
 
 @ApiTags('webhooks')
-@Controller('v1/webhooks')
+@Controller('v1')
 export class WebhooksController {
   constructor(private readonly webhooks: WebhooksService) {}
 
   @ApiOperation({ summary: 'Your webhooks, with `tasks:all` those of the tenant; oldest first.' })
   @ApiOkResponse({ type: WebhooksAnswer })
   @Scopes('webhooks:read')
-  @Get()
+  @Get('webhooks')
   async list(@CurrentCaller() caller: Caller): Promise<WebhooksAnswer> {
     return { webhooks: (await this.webhooks.list(caller)).map(encodeWebhook), next_cursor: null };
   }
@@ -44,7 +44,7 @@ export class WebhooksController {
   @ApiResponse({ status: 201, type: NewWebhookAnswer, headers: { Location: { schema: { type: 'string' } } } })
   @Scopes('webhooks:write')
   @HttpCode(201)
-  @Post()
+  @Post('webhooks')
   async create(
     @JsonBody(WebhookBody) { value }: JsonDocument<WebhookBody>,
     @CurrentCaller() caller: Caller,
@@ -72,7 +72,7 @@ export class WebhooksController {
   @ApiOperation({ summary: 'One webhook.' })
   @ApiOkResponse({ type: WebhookAnswer })
   @Scopes('webhooks:read')
-  @Get(':id')
+  @Get('webhooks/:id')
   async get(@Param('id') id: string, @CurrentCaller() caller: Caller): Promise<WebhookAnswer> {
     return encodeWebhook(await this.webhooks.get(caller, id));
   }
@@ -80,7 +80,7 @@ export class WebhooksController {
   @ApiOperation({ summary: 'Change a webhook, or switch it off and on; what is absent stays.' })
   @ApiOkResponse({ type: WebhookAnswer })
   @Scopes('webhooks:write')
-  @Patch(':id')
+  @Patch('webhooks/:id')
   async change(
     @Param('id') id: string,
     @JsonBody(WebhookPatchBody) { value }: JsonDocument<WebhookPatchBody>,
@@ -94,7 +94,7 @@ export class WebhooksController {
   @ApiNoContentResponse()
   @Scopes('webhooks:write')
   @HttpCode(204)
-  @Delete(':id')
+  @Delete('webhooks/:id')
   async remove(
     @Param('id') id: string,
     @CurrentCaller() caller: Caller,
@@ -107,7 +107,7 @@ export class WebhooksController {
   @ApiOkResponse({ type: NewWebhookAnswer })
   @Scopes('webhooks:write')
   @HttpCode(200)
-  @Post(':id/secret\\:rotate')
+  @Post('webhooks/:id/secret\\:rotate')
   async rotate(
     @Param('id') id: string,
     @JsonBody(RotateBody, { isOptional: true }) { value }: JsonDocument<RotateBody>,
@@ -121,7 +121,7 @@ export class WebhooksController {
   @ApiOkResponse({ type: TestAnswer })
   @Scopes('webhooks:write')
   @HttpCode(200)
-  @Post(':id/test')
+  @Post('webhooks/:id/test')
   async test(@Param('id') id: string, @CurrentCaller() caller: Caller): Promise<TestAnswer> {
     return encodeTest(await this.webhooks.test(caller, id));
   }
