@@ -228,5 +228,5 @@ export { toolsOn, effectiveTools } from './tool-wishes.js';
 export type { ClientTool, ToolWishes } from './tool-wishes.js';
 export { TransitionError, statesBefore, transition, isStepEvent, stepTransition } from './transition.js';
 export type { StepEventType } from './transition.js';
-export { encodeNotice, encodeTestNotice, WEBHOOK_EVENTS } from './webhook.js';
+export { encodeNotice, encodeTestNotice, isWebhookId, WEBHOOK_EVENTS } from './webhook.js';
 export type { NoticeFacts, WebhookEvent } from './webhook.js';

@@ -14,6 +14,13 @@ export const WEBHOOK_EVENTS = [
 /** One of them. */
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
+const WEBHOOK_ID = /^wh_[0-9a-f]{32}$/;
+
+/** True when `value` has the form of a webhook's id. */
+export function isWebhookId(value: string): boolean {
+  return WEBHOOK_ID.test(value);
+}
+
 /** What of an event and its task a message tells: all of it as it was when the event was stored, so that it never changes. */
 export interface NoticeFacts {
   readonly eventId: EventId;

@@ -2,6 +2,7 @@ import {
   type AttemptOutcome,
   DomainError,
   encodeTestNotice,
+  isWebhookId,
   type TaskScope,
   type WebhookRecord,
   type WebhookSettings,
@@ -56,7 +57,7 @@ export class WebhooksService {
   }
 
   async get(caller: Caller, id: string): Promise<WebhookRecord> {
-    const webhook = await this.ports.webhooks.find(taskScopeOf(caller), id);
+    const webhook = isWebhookId(id) ? await this.ports.webhooks.find(taskScopeOf(caller), id) : undefined;
     if (!webhook) throw missing();
     return webhook;
   }
