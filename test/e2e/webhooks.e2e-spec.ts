@@ -107,9 +107,7 @@ describeEachBackingSet(({ name }) => {
   it('a webhook and a callback are told the end of a task, each signed with its own secret', async () => {
     const [hook, back] = [newPath(), newPath()];
     const { secret } = await subscribe(hook, { events: ['task.succeeded'] });
-    const { secret: ofCallbacks } = await ok(
-      call(at('/callback-secret:rotate'), { method: 'POST', key: keys.ann }),
-    );
+    const { secret: ofCallbacks } = await ok(call(at('/callback-secret:rotate'), { method: 'POST', key: keys.ann }));
     const taskId = await submit(DONE, callback(back));
     const [[told], [called]] = [await arrived(hook), await arrived(back)];
     expect(verify(String(secret), told!)).toEqual(told!.body);
