@@ -1,4 +1,5 @@
 import type { Scope } from '#lib/domain';
+import { until } from '../support/until.js';
 
 /** Makes a request and answers its body. */
 type Requester = (method: string, path: string, body?: unknown) => Promise<Record<string, unknown>>;
@@ -55,6 +56,20 @@ export interface RouteRow {
   readonly lists?: 'principal' | 'tenant';
   /** A request that names a part of another task of the same owner; it is 404. */
   readonly otherTask?: (world: World) => Ask;
+}
+
+/** The id of a record of hers that is sealed. */
+async function sealed({ admin, task }: World): Promise<string> {
+  let id = '';
+  const find = async (): Promise<boolean> => {
+    const { records } = (await admin('GET', `/v1/audit?target=${task}`)) as {
+      records: { id: string; leaf: number | null }[];
+    };
+    id = records.find(({ leaf }) => leaf !== null)?.id ?? '';
+    return id !== '';
+  };
+  await until(find, { timeoutMs: 20_000 });
+  return id;
 }
 
 const SCRIPT = { agent_id: 'scripted', input: 'said' };
@@ -137,8 +152,21 @@ export const ROWS: readonly RouteRow[] = [
   { route: 'DELETE /v1/keys/{id}', needs: ['keys:write'], ask: named('x'), ok: 422 },
 
   // audit
-  { route: 'GET /v1/audit', needs: ['audit:read'], ok: 422 },
-  { route: 'GET /v1/audit/{id}/proof', needs: ['audit:read'], ask: named('x'), ok: 422 },
+  { route: 'GET /v1/audit', needs: ['audit:read'], lists: 'tenant' },
+  { route: 'GET /v1/audit/export', needs: ['audit:read'], lists: 'tenant' },
+  { route: 'GET /v1/audit/heads', needs: ['audit:read'] },
+  { route: 'GET /v1/audit/keys', needs: ['audit:read'] },
+  {
+    route: 'GET /v1/audit/consistency',
+    needs: ['audit:read'],
+    ask: async (world) => (await sealed(world), { query: '?first=1&second=1' }),
+  },
+  {
+    route: 'GET /v1/audit/{id}/proof',
+    needs: ['audit:read'],
+    names: 'tenant',
+    ask: async (world) => ({ params: { id: await sealed(world) } }),
+  },
 
   // tools
   { route: 'GET /v1/tools', needs: ['tools:read'], ok: 422 },

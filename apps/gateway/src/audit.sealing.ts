@@ -11,7 +11,8 @@ const SEAL_MS = 500;
 /** What a gateway does for the audit trail beside its requests: it seals, and brings heads to where they are safe. */
 export interface AuditSealing {
   readonly sweeps: readonly Sweep[];
-  readonly signer: HeadSigner | undefined;
+  /** The public halves of the keys it signs with, or has. */
+  readonly keys: readonly { readonly kid: string; readonly publicKey: string }[];
   /** What an operator should know of it. */
   notes(): readonly string[];
   readonly close: () => void;
@@ -42,7 +43,7 @@ export async function openSealing(options: AuditOptions, ports: SealingPorts): P
   const sealing: Sweep = { name: 'audit-seal', everyMs: SEAL_MS, runOnce: () => sealer.run() };
   return {
     sweeps: sinks.length > 0 ? [sealing, exports] : [sealing],
-    signer,
+    keys: (signer?.keys ?? []).map(({ kid, pem }) => ({ kid, publicKey: pem })),
     notes: () => Object.entries(faults()).flatMap(([fault, is]) => (is ? [`audit_${fault}`] : [])),
     close,
   };

@@ -1,4 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { AuditModule } from './audit/audit.module.js';
 import { CoreModule, type CorePorts } from './core/core.module.js';
 import { HealthModule } from './health/health.module.js';
 import { HttpModule } from './http/http.module.js';
@@ -11,7 +12,12 @@ export class GatewayModule {
   static over(ports: CorePorts): DynamicModule {
     const core = CoreModule.over(ports);
     const http = HttpModule.over([core]);
-    const surfaces = [HealthModule.over([core]), NativeModule.over([core, http]), RuntimeApiModule.over([core])];
+    const surfaces = [
+      HealthModule.over([core]),
+      NativeModule.over([core, http]),
+      AuditModule.over([core]),
+      RuntimeApiModule.over([core]),
+    ];
     return { module: GatewayModule, imports: [core, http, ...surfaces] };
   }
 }

@@ -1,4 +1,8 @@
 export { alteredFields, digestRecord, isDigestOf, leafHash, nodeHash } from './digest.js';
+export { exportLines } from './export.js';
+export type { ExportHeader, ExportLine } from './export.lines.js';
+export { describe } from './findings.js';
+export type { Finding } from './findings.js';
 export { HeadExports } from './head.exports.js';
 export type { HeadSink } from './head.exports.js';
 export { BucketSink, FileSink, WebhookSink } from './head.sinks.js';
@@ -8,3 +12,5 @@ export { consistencyProof, inclusionProof, isConsistent, isIncluded, subtreesOf,
 export type { HashOf, Subtree } from './merkle.js';
 export { Sealer } from './sealer.js';
 export { edgeAt, hashesFrom } from './tree.reader.js';
+export { ExportVerifier } from './verify.js';
+export type { Verdict, VerifyOptions } from './verify.js';

@@ -84,6 +84,8 @@ export { foldEvents } from './patch.js';
 export type { TaskPatch, StepPatch, ConfirmationPatch, ConfirmationClose } from './patch.js';
 export { AuditLedger } from './ports/audit-ledger.js';
 export type { DueRecords, Seal, SealSession, TreeNode, TreeSource } from './ports/audit-ledger.js';
+export { AuditReader } from './ports/audit-reader.js';
+export type { AuditFilter, PlacedRecord, SealedLeaf } from './ports/audit-reader.js';
 export { AuditTrail } from './ports/audit-trail.js';
 export { AgentStore } from './ports/agent-store.js';
 export type { StoredAgent, AgentRecord, AgentEdit, AgentFileEntry, BackendVersion } from './ports/agent-store.js';

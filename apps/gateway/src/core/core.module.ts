@@ -1,5 +1,6 @@
 import {
   AgentStore,
+  type AuditReader,
   AuditTrail,
   BlobStore,
   type DatabaseHealth,
@@ -28,6 +29,7 @@ import { AgentEditsService } from './agent-edits.service.js';
 import type { RunnerKind } from './agent.declaration.js';
 import { AgentsService } from './agents.service.js';
 import { AnswersService } from './answers.service.js';
+import { AuditService, type PublishedKey } from './audit.service.js';
 import { ApiKeyAuthenticator, type KeyFormat } from './api-key.authenticator.js';
 import { ArtifactsService, type Links } from './artifacts.service.js';
 import { Authenticator } from './authenticator.js';
@@ -62,6 +64,9 @@ export interface CorePorts {
   readonly agents: AgentStore;
   readonly keys: KeyStore;
   readonly audit: AuditTrail;
+  readonly auditReader: AuditReader;
+  /** Those this gateway signs heads with, or has. */
+  readonly auditKeys: readonly PublishedKey[];
   readonly blobs: BlobStore;
   readonly uploads: UploadStore;
   readonly usage: UsageStore;
@@ -148,6 +153,10 @@ function serviceProviders(ports: CorePorts): readonly NamedProvider[] {
 function sharedServices(ports: CorePorts): readonly NamedProvider[] {
   return [
     { provide: Authenticator, useFactory: () => new ApiKeyAuthenticator(ports.keys, ports.keyFormat) },
+    {
+      provide: AuditService,
+      useFactory: () => new AuditService(ports.auditReader, ports.audit, ports.auditKeys),
+    },
     { provide: Readiness, useFactory: () => new Readiness(ports.health, ports.bus, ports.notes) },
     { provide: StreamHub, useFactory: () => new StreamHub(ports) },
     { provide: Quotas, useFactory: () => new Quotas(ports) },

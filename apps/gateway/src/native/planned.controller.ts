@@ -34,20 +34,6 @@ export class PlannedController {
   }
 
   @Planned()
-  @Scopes('audit:read')
-  @Get('audit')
-  searchAudit(): never {
-    throw notAvailable('', 'Searching the audit log');
-  }
-
-  @Planned()
-  @Scopes('audit:read')
-  @Get('audit/:id/proof')
-  proveAudit(): never {
-    throw notAvailable('', 'Proving an audit record');
-  }
-
-  @Planned()
   @Scopes('tools:read')
   @Get('tools')
   listTools(): never {

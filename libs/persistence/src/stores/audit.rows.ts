@@ -1,4 +1,4 @@
-import type { AuditRecord, StoredHead, TreeSource } from '#lib/domain';
+import { AUDIT_FIELDS, type AuditRecord, type StoredHead, type TreeSource } from '#lib/domain';
 import type pg from 'pg';
 import type { Statement } from '../database.js';
 
@@ -18,6 +18,11 @@ export const HEAD_COLUMNS = `h.no::float8, h.log::text, h.size::float8, encode(h
 
 export type RecordRow = AuditRecord & pg.QueryResultRow;
 export type HeadRow = StoredHead & pg.QueryResultRow;
+
+/** Its columns only, in their order. */
+export function decodeRecord(row: RecordRow): AuditRecord {
+  return Object.fromEntries(AUDIT_FIELDS.map((field) => [field, row[field]])) as unknown as AuditRecord;
+}
 
 /** Base64 of PostgreSQL breaks its lines. */
 export function decodeHead(row: HeadRow): StoredHead {

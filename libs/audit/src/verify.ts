@@ -1,0 +1,148 @@
+import type { AuditHead } from '#lib/domain';
+import { leafHash } from './digest.js';
+import { EXPORT_FORMAT, type ExportHeader, type ExportLine } from './export.lines.js';
+import { type Finding, inOrder } from './findings.js';
+import { type HeadKey, isSignedBy } from './head.js';
+import { RecordChecks } from './record.checks.js';
+import { TreeChecks } from './tree.checks.js';
+
+/** More findings say nothing new. */
+const MAX_FINDINGS = 1_000;
+
+export interface VerifyOptions {
+  /** Who may have signed; undefined: signatures are not asked for. */
+  readonly keys: readonly HeadKey[] | undefined;
+  /** Heads that were kept elsewhere. */
+  readonly checkpoints: readonly AuditHead[];
+}
+
+/** What an export comes to. */
+export interface Verdict {
+  /** In the order of the log; empty: it is what was sealed and signed. */
+  readonly findings: readonly Finding[];
+  readonly header: ExportHeader | undefined;
+  /** The newest head. */
+  readonly head: AuditHead | undefined;
+  readonly records: number;
+  /** Records that were not sealed yet. */
+  readonly unsealed: number;
+  /** Checkpoints that the tree was held against. */
+  readonly checkpoints: number;
+}
+
+type LineOf<T extends ExportLine['type']> = Extract<ExportLine, { readonly type: T }>;
+type Handlers = { readonly [T in ExportLine['type']]: (line: LineOf<T>, lineNo: number) => void };
+
+/** Checks an export, a line at a time, in memory that does not grow with it. */
+export class ExportVerifier {
+  private readonly findings: Finding[] = [];
+  private readonly report = (finding: Finding): void => {
+    if (this.findings.length < MAX_FINDINGS) this.findings.push(finding);
+  };
+  private readonly tree = new TreeChecks(this.report);
+  private checks: RecordChecks | undefined;
+  private header: ExportHeader | undefined;
+  private head: AuditHead | undefined;
+  private records = 0;
+  private unsealed = 0;
+  private compared = 0;
+  private hasEnded = false;
+  private readonly checkpoints: ReadonlyMap<number, AuditHead>;
+
+  constructor(private readonly options: VerifyOptions) {
+    this.checkpoints = new Map(options.checkpoints.map((head) => [head.size, head]));
+  }
+
+  /** A line of the file as parsed; `lineNo` counts from 1. */
+  add(line: unknown, lineNo: number): void {
+    const { type } = (line ?? {}) as { readonly type?: unknown };
+    const handle = this.handlers[type as 'end'] as ((line: unknown, lineNo: number) => void) | undefined;
+    try {
+      if (handle === undefined || typeof type !== 'string') throw new Error('it is of no known type');
+      if (this.header === undefined && type !== 'export') throw new Error(`it is no ${EXPORT_FORMAT}`);
+      handle(line, lineNo);
+    } catch (error) {
+      this.report({ kind: 'malformed', line: lineNo, what: error instanceof Error ? error.message : 'it is broken' });
+    }
+  }
+
+  end(): Verdict {
+    this.checks?.end();
+    if (this.header) this.endTree(this.header);
+    else if (this.findings.length === 0) this.report({ kind: 'cut', from: 0, to: null });
+    const { header, head, records, unsealed, compared } = this;
+    return { findings: inOrder(this.findings), header, head, records, unsealed, checkpoints: compared };
+  }
+
+  private readonly handlers: Handlers = {
+    export: (line) => {
+      if ((line.format as string) !== EXPORT_FORMAT) throw new Error(`it is no ${EXPORT_FORMAT}`);
+      this.header = line;
+      this.checks = new RecordChecks(line.size, this.report);
+      for (const head of this.checkpoints.values()) this.checkHead(head, 'checkpoint');
+    },
+    record: ({ leaf, record, digest: text }) => {
+      const digest = Buffer.from(text, 'base64');
+      this.tree.leaf(leaf, leafHash(digest), record.id);
+      this.checks?.add({ leaf, record, digest });
+      this.records += 1;
+      this.compareCheckpoint();
+    },
+    missing: ({ leaf, id, digest }) => {
+      this.tree.leaf(leaf, leafHash(Buffer.from(digest, 'base64')), id);
+      this.report({ kind: 'missing', from: leaf, to: leaf + 1, id });
+      this.compareCheckpoint();
+    },
+    gap: ({ to }) => this.tree.skip(to),
+    subtree: ({ level, no, hash }) => {
+      if (!this.tree.subtree(level, no, Buffer.from(hash, 'hex'))) throw new Error('no such subtree can stand here');
+      this.compareCheckpoint();
+    },
+    head: ({ type: _, ...head }) => {
+      this.head = head;
+      this.checkHead(head, 'export');
+      this.tree.compare(head, 'export');
+    },
+    unsealed: ({ record }) => this.addUnsealed(record.id, record.xid),
+    end: () => void (this.hasEnded = true),
+  };
+
+  private compareCheckpoint(): void {
+    const checkpoint = this.checkpoints.get(this.tree.next);
+    if (checkpoint !== undefined && this.tree.compare(checkpoint, 'checkpoint')) this.compared += 1;
+  }
+
+  /** What is not sealed although every transaction as old as its own is: somebody has put it there afterwards. */
+  private addUnsealed(id: string, xid: string): void {
+    const isBehind = this.head !== undefined && BigInt(xid) < BigInt(this.head.mark);
+    if (isBehind) this.report({ kind: 'inserted', leaf: null, id });
+    else this.unsealed += 1;
+  }
+
+  private checkHead(head: AuditHead, by: 'export' | 'checkpoint'): void {
+    const { log: expected } = this.header ?? {};
+    const { keys } = this.options;
+    const { size, kid } = head;
+    if (expected !== undefined && head.log !== expected) this.report({ kind: 'other_log', log: head.log, expected });
+    if (keys === undefined || kid === null) return;
+    const key = keys.find((candidate) => candidate.kid === kid);
+    if (key === undefined) this.reportOnce({ kind: 'wrong_key', kid, given: keys.map((given) => given.kid) });
+    else if (!isSignedBy(head, key)) this.report({ kind: 'forged_head', size, kid, by });
+  }
+
+  private reportOnce(finding: Extract<Finding, { readonly kind: 'wrong_key' }>): void {
+    const isKnown = this.findings.some((found) => found.kind === 'wrong_key' && found.kid === finding.kid);
+    if (!isKnown) this.report(finding);
+  }
+
+  private endTree({ size }: ExportHeader): void {
+    const { next } = this.tree;
+    if (!this.hasEnded) this.report({ kind: 'cut', from: next, to: null });
+    else if (next < size) this.report({ kind: 'cut', from: next, to: size });
+    else if (size > 0 && (this.head?.size !== size || (this.options.keys !== undefined && this.head.kid === null))) {
+      this.report({ kind: 'unsigned', size });
+    }
+    const longest = this.options.checkpoints.reduce((most, head) => Math.max(most, head.size), 0);
+    if (longest > size) this.report({ kind: 'cut', from: size, to: longest });
+  }
+}
