@@ -289,9 +289,9 @@ describeEachBackingSet(({ redisUrl }) => {
           '/input/0/artifact_id',
         ],
         [
-          { agent_id: 'teller', input: [{ type: 'file', url: 'http://10.0.0.1/x' }] },
-          422,
-          'not_available',
+          { agent_id: 'teller', input: [{ type: 'file', url: 'file:///etc/passwd' }] },
+          400,
+          'invalid_request',
           '/input/0/url',
         ],
         [{ agent_id: 'teller', input: [{ ...pdf, data: 'JVBERg' }] }, 400, 'invalid_request', '/input/0/data'],

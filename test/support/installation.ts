@@ -50,6 +50,11 @@ export class Member {
     return this.output.slice(-8_000);
   }
 
+  /** All it printed, on either stream. */
+  get printed(): string {
+    return this.output;
+  }
+
   async ready(): Promise<void> {
     let hasEnded = false;
     void this.exited.then(() => (hasEnded = true));

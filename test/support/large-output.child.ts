@@ -5,6 +5,7 @@ import path from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { RunnerAdapter, RunnerItem } from '#lib/adapters/contract';
 import { EventWriter } from '#lib/execution';
+import { GuardedOutbound } from '#lib/security';
 import { openStorage } from '#lib/storage';
 import { AdapterHost } from '../../apps/runtime/src/execution/adapter.host.js';
 import { LiveRuns } from '../../apps/runtime/src/execution/live-runs.js';
@@ -74,6 +75,7 @@ const executor = new TaskExecutor({
   }),
   writer,
   blobs,
+  outbound: new GuardedOutbound({ rules: [], allowPublic: false }),
   live,
   stalls,
   workspaces: new Workspaces({ root: path.join(dir, 'work'), maxBytes: 1e9 }, blobs),

@@ -1,4 +1,4 @@
-import { isDomainError } from '#lib/domain';
+import { isDomainError, redactSecrets } from '#lib/domain';
 import { PinoLogger, SettingsError, stopSignal } from '#lib/platform';
 import { readConfig } from './config.js';
 import { AgentsFileError } from './core/agents-file.js';
@@ -19,7 +19,7 @@ async function main(): Promise<void> {
 main().then(
   () => process.exit(0),
   (error: unknown) => {
-    process.stderr.write(`${explain(error)}\n`);
+    process.stderr.write(`${redactSecrets(explain(error))}\n`);
     process.exit(1);
   },
 );

@@ -1,5 +1,5 @@
 import { setUpCheckpoints } from '#lib/adapters/workflow';
-import { isDomainError } from '#lib/domain';
+import { isDomainError, redactSecrets } from '#lib/domain';
 import { migrateQueue, QUEUE_SCHEMA } from '#lib/messaging';
 import { migrate } from '#lib/persistence';
 import { SettingsError } from '#lib/platform';
@@ -12,7 +12,7 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  process.stderr.write(`${explain(error)}\n`);
+  process.stderr.write(`${redactSecrets(explain(error))}\n`);
   process.exitCode = 1;
 });
 

@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import { redactSecrets } from '#lib/domain';
 import { PinoLogger, stopSignal } from '#lib/platform';
 import { NestFactory } from '@nestjs/core';
 import { readConfig } from './config.js';
@@ -31,7 +32,7 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  process.stderr.write(`${(error as Error).message}\n`);
+  process.stderr.write(`${redactSecrets((error as Error).message)}\n`);
   // Leases may not be kept any more and connections may hang: whatever runs here is for others to take over.
   process.exit(1);
 });

@@ -104,7 +104,7 @@ function running(config: RuntimeConfig, watch: Watch): Provider[] {
     {
       provide: TaskExecutor,
       useFactory: (
-        { blobs, tokens }: Infrastructure,
+        { blobs, outbound, tokens }: Infrastructure,
         adapters: AdapterHost,
         writer: EventWriter,
         stalls: StallWatch,
@@ -113,7 +113,7 @@ function running(config: RuntimeConfig, watch: Watch): Provider[] {
         const workspaces = new Workspaces({ root: workDir, maxBytes: workspaceMaxBytes }, blobs);
         const customisers = [promoteAttributes(contextAttributes)];
         const tools = toolsOf(BUILTIN_CATALOG, runtimeId);
-        const ports = { adapters, writer, blobs, live, stalls, workspaces, tools, customisers, logger };
+        const ports = { adapters, writer, blobs, outbound, live, stalls, workspaces, tools, customisers, logger };
         const secretFields = secretFieldsOf(BUILTIN_CATALOG);
         return new TaskExecutor({ ...ports, secretFields, tokens: (run) => tokensOf(tokens, run, { runtimeId }) });
       },

@@ -13,6 +13,8 @@ export interface ArtifactSource {
   readonly name: string;
   readonly mediaType: string;
   readonly stepId?: string;
+  /** Absent: the runner. */
+  readonly origin?: string;
   readonly content: AsyncIterable<Uint8Array>;
 }
 
@@ -51,7 +53,7 @@ export class ArtifactKeeper {
     this.known = new Map(owner.known.map((artifact) => [keyOf(artifact), artifact]));
   }
 
-  async keep({ kind, name, mediaType, stepId, content }: ArtifactSource): Promise<Kept> {
+  async keep({ kind, name, mediaType, stepId, origin, content }: ArtifactSource): Promise<Kept> {
     const { sha256, size } = await this.blobs.put(this.owner.tenant, content);
     const artifact: ArtifactBody = {
       artifact_id: newArtifactId(),
@@ -61,7 +63,7 @@ export class ArtifactKeeper {
       media_type: mediaType,
       size,
       sha256,
-      origin: this.owner.origin,
+      origin: origin ?? this.owner.origin,
     };
     const known = this.known.get(keyOf(artifact));
     if (known) return { artifact: known, events: [] };

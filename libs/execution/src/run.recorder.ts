@@ -171,13 +171,15 @@ export class RunRecorder {
   }
 
   /** @throws ProtocolError when it has no proper name. */
-  async artifact(source: ArtifactSource): Promise<void> {
+  async artifact(source: ArtifactSource): Promise<ArtifactBody> {
     checkValue('label', source.name, 'The name of an artifact');
     checkValue('label', source.mediaType, 'The media type of an artifact');
     checkValue('label', source.stepId ?? '', 'The step of an artifact');
     this.made += 1;
     if (this.made > MAX_ARTIFACTS) throw new ProtocolError(`A run has more than ${MAX_ARTIFACTS} artifacts.`);
-    this.announce(await this.keeper.keep(source));
+    const kept = await this.keeper.keep(source);
+    this.announce(kept);
+    return kept.artifact;
   }
 
   /** Keeps a file nobody has asked for, unless its content is kept already. True when it was not. */

@@ -29,6 +29,22 @@ describe('PinoLogger', () => {
     expect(JSON.stringify(lines())).not.toContain('secret');
   });
 
+  it.each([
+    ['a key', `swy_a1_${'x_-9'.repeat(8)}`],
+    ['a header', 'Authorization: Bearer abcdefghijklmnop1'],
+    ['a password in a URL', 'postgres://app:abcdefghijklmnop1@db/x'],
+    ['a signed link', '/v1/artifacts/art_1/content?exp=1&sig=db.abcdefghijklmnop1x_-9x_-9'],
+  ])('never shows %s, wherever in a line it stands, and every line stays JSON', (_, secret) => {
+    const { logger, lines } = setUp();
+    logger.info(`a ${secret}`, { deep: { er: [`b "${secret}"`] } });
+    logger
+      .child({ name: secret })
+      .warn('it failed', { error: new Error(`c ${secret}\n`, { cause: new Error(secret) }) });
+    expect(lines()).toHaveLength(2);
+    expect(JSON.stringify(lines())).not.toMatch(/x_-9x_-9|ijklmnop/);
+    expect(lines()).toMatchObject([{ deep: { er: [expect.stringContaining('[redacted]')] } }, { msg: 'it failed' }]);
+  });
+
   it('never shows secrets', () => {
     const { logger, lines } = setUp();
     logger.info('hello', { token: 'xyzzy', nested: { password: 'xyzzy', name: 'n' } });

@@ -1,8 +1,8 @@
-import { type LogFields, Logger } from '#lib/domain';
+import { type LogFields, Logger, redactSecrets } from '#lib/domain';
 import pino, { type Logger as Pino } from 'pino';
 
 /** Names of fields whose values never reach a log line. */
-const SECRET_FIELDS = ['authorization', 'key', 'secret', 'token', 'password', 'apiKey', 'url'];
+const SECRET_FIELDS = ['authorization', 'cookie', 'key', 'secret', 'token', 'password', 'apiKey', 'url', 'databaseUrl'];
 
 export interface PinoOptions {
   readonly level: string;
@@ -25,6 +25,8 @@ export class PinoLogger extends Logger {
           level: options.level,
           base: options.fields,
           redact,
+          // Whatever a line is made of, an error of a driver or a text from outside: what looks like a secret does not leave.
+          hooks: { streamWrite: redactSecrets },
           serializers: { error: encodeError },
           timestamp: pino.stdTimeFunctions.isoTime,
         },

@@ -15,6 +15,7 @@ export const MAX_INLINE_BYTES = 1_048_576;
 
 const FILE_NAME = /^[^\p{Cc}\p{Cs}]{1,255}$/u;
 const MEDIA_TYPE = /^[\w.+-]{1,100}\/[\w.+-]{1,100}(?:; ?[\w-]{1,50}=[\w.+-]{1,100}){0,4}$/;
+const WEB_URL = /^https?:\/\/[^\s\p{Cc}\p{Cs}\\]{1,8000}$/iu;
 const SOURCES = ['data', 'artifact_id', 'url'] as const;
 
 const FIELDS: Readonly<Record<'text' | 'data' | 'file', readonly string[]>> = {
@@ -58,7 +59,7 @@ const FILE_CHECKS: Readonly<Record<string, (value: unknown) => string | undefine
   data: (value) => (isBase64(value) ? undefined : 'must be base64 with its padding'),
   artifact_id: (value) =>
     typeof value === 'string' && isArtifactId(value) ? undefined : 'must be the id of an artifact',
-  url: (value) => (typeof value === 'string' && URL.canParse(value) ? undefined : 'must be an absolute URL'),
+  url: (value) => (isWebUrl(value) ? undefined : 'must be a URL of the web, without a user name'),
 };
 
 function faultsOfFile(members: Readonly<Record<string, unknown>>, path: string): readonly Fault[] {
@@ -73,8 +74,8 @@ function faultsOfFile(members: Readonly<Record<string, unknown>>, path: string):
   return faultsOfBytes(members as unknown as FilePart, path);
 }
 
-function faultsOfBytes({ type, data, media_type }: FilePart, path: string): readonly Fault[] {
-  if (data == null) return [];
+function faultsOfBytes({ type, artifact_id, url, media_type }: FilePart, path: string): readonly Fault[] {
+  if (artifact_id != null || (url != null && media_type == null)) return [];
   if (media_type == null) return [fault(`${path}/media_type`, 'required', 'is required beside data')];
   if (!isOfMode(type, media_type)) return [fault(`${path}/media_type`, 'invalid', `must be that of ${article(type)}`)];
   return [];
@@ -101,6 +102,13 @@ function isBase64(value: unknown): boolean {
   return (
     typeof value === 'string' && value.length % 4 === 0 && Buffer.from(value, 'base64').toString('base64') === value
   );
+}
+
+/** Whether its host may be asked is for the outbound guard to say, when the run does. */
+function isWebUrl(value: unknown): boolean {
+  if (typeof value !== 'string' || !WEB_URL.test(value) || !URL.canParse(value)) return false;
+  const { username, password } = new URL(value);
+  return username === '' && password === '';
 }
 
 function isInputMode(type: unknown): type is InputMode {

@@ -130,10 +130,23 @@ describe('an input for an agent', () => {
     expect(await check({ inputSchema }, 'x')).toBeUndefined();
   });
 
-  it('names nothing that we would have to fetch', async () => {
-    const parts = [...file(plain), ...file({ url: 'https://example.org/a' })];
-    expect(await check({}, parts)).toEqual(['not_available', '/input/1/url']);
+  it('may name URLs of the web, not too many, and of the media types the agent declares', async () => {
+    const url = 'https://example.org/a';
+    expect(await check({}, [...file(plain), ...file({ url })])).toBeUndefined();
+    expect(await check({ mediaTypes: ['text/*'] }, file({ url }))).toEqual([
+      'unsupported_input',
+      '/input/0/media_type',
+    ]);
+    expect(await check({ mediaTypes: ['text/*'] }, file({ url, media_type: 'text/csv' }))).toBeUndefined();
+    expect(await check({}, Array(17).fill(file({ url })[0]))).toEqual(['invalid_request', '/input']);
   });
+
+  it.each(['file:///etc/passwd', 'ftp://a/b', 'https://user@a/', 'https://:p@a/', 'https://a b/', '//a/b', 'https://'])(
+    'names no URL like %j',
+    async (url) => {
+      expect(await check({}, file({ url }))).toEqual(['invalid_request', '/input/0/url']);
+    },
+  );
 });
 
 describe('an artifact in an input', () => {

@@ -16,6 +16,8 @@ import { article, bytesOfBase64, faultsOfInput, isOfMode, MAX_INLINE_BYTES } fro
 
 /** Artifacts that one input may name, at most: each is looked up. */
 const MAX_ARTIFACTS = 16;
+/** URLs that one input may name, at most: the run fetches each before it begins. */
+const MAX_REMOTE = 16;
 
 /** An input whose form is right, before it is known which agent it goes to. */
 export interface ReadInput {
@@ -43,7 +45,7 @@ export function readInput(value: unknown): ReadInput {
 
 /**
  * Refuses input that the agent does not declare to take.
- * @throws DomainError `unsupported_input` with the path, `not_available` for bytes that would have to be fetched.
+ * @throws DomainError `unsupported_input` with the path, `invalid_request` for too much that would have to be fetched.
  */
 export function checkInput(agent: AgentDeclaration, { value, modes, files }: ReadInput): void {
   const refused = modes.filter(({ mode }) => !agent.inputModes.includes(mode));
@@ -59,18 +61,24 @@ export function checkInput(agent: AgentDeclaration, { value, modes, files }: Rea
       'unsupported_input',
       foreign.map(({ index }) => mediaFault(agent, index)),
     );
-  const remote = files.filter(({ part }) => part.url != null);
-  if (remote.length > 0) {
-    throw faulty(
-      'not_available',
-      remote.map(({ index }) => ({
-        path: `/input/${index}/url`,
-        code: 'not_available',
-        message: 'is not fetched yet: send the bytes or upload them',
-      })),
-    );
-  }
+  checkRemote(agent, files);
   checkSchema(agent, value);
+}
+
+/** Nothing is asked of their hosts here: a submission waits for nobody else's server. The run fetches them. */
+function checkRemote(agent: AgentDeclaration, files: readonly PlacedPart[]): void {
+  const remote = files.filter(({ part }) => part.url != null);
+  if (remote.length > MAX_REMOTE) {
+    const message = `must name at most ${MAX_REMOTE} URLs`;
+    throw faulty('invalid_request', [{ path: '/input', code: 'array_max_size', message }]);
+  }
+  const untyped = remote.filter(({ part }) => agent.mediaTypes !== undefined && part.media_type == null);
+  if (untyped.length === 0) return;
+  const message = `is required beside url: the agent ${agent.id} takes ${agent.mediaTypes?.join(', ')}`;
+  throw faulty(
+    'unsupported_input',
+    untyped.map(({ index }) => ({ path: `/input/${index}/media_type`, code: 'required', message })),
+  );
 }
 
 /** Finds an artifact in reach of the caller. */

@@ -10,6 +10,8 @@ async function* chunks(...texts: string[]): AsyncIterable<Uint8Array> {
   for (const text of texts) yield Buffer.from(text);
 }
 
+const nothing = (): Promise<never> => Promise.reject(new Error('something was fetched'));
+
 async function read(input: unknown, stored?: { text: string; media_type: string }): Promise<RunInput> {
   const blobs = new MemoryBlobStore();
   const inputArtifacts: ArtifactBody[] = [];
@@ -23,7 +25,7 @@ async function read(input: unknown, stored?: { text: string; media_type: string 
       ...blob,
     });
   }
-  return readRunInput(createClaim({ input: JSON.stringify(input), inputArtifacts }), blobs);
+  return readRunInput(createClaim({ input: JSON.stringify(input), inputArtifacts }), { blobs, fetch: nothing });
 }
 
 async function collect(content: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
@@ -81,7 +83,9 @@ describe('the input of a run', () => {
       { artifact_id: ARTIFACT, kind: 'input', name: 'a', media_type: 'text/plain', size: 1, sha256: 'ab' },
     ] as const;
     const claim = createClaim({ input: JSON.stringify([{ type: 'file', artifact_id: ARTIFACT }]), inputArtifacts });
-    await expect(async () => readRunInput(claim, new MemoryBlobStore())).rejects.toMatchObject({
+    await expect(async () =>
+      readRunInput(claim, { blobs: new MemoryBlobStore(), fetch: nothing }),
+    ).rejects.toMatchObject({
       name: 'AdapterError',
       kind: 'rejected',
       details: { effects: 'none' },

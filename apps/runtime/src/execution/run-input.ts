@@ -9,6 +9,7 @@ import {
   type PlacedPart,
   withTexts,
 } from '#lib/domain';
+import type { FetchInput } from './input.fetcher.js';
 
 /** The input of a run, parsed once from the text as it was sent. */
 export interface RunInput {
@@ -24,20 +25,45 @@ const OCTETS = 'application/octet-stream';
 
 type InputOwner = Pick<Claim, 'tenant' | 'input' | 'inputArtifacts'>;
 
-/** At once for an input without files. @throws AdapterError `rejected` when bytes it needs are gone. */
-export function readRunInput(claim: InputOwner, blobs: BlobStore): RunInput | Promise<RunInput> {
-  const value = JSON.parse(claim.input) as unknown;
-  const files = filePartsOf(value).map((placed) => fileOf(placed, claim, blobs));
-  if (files.length === 0) return { value, readable: value, files };
-  return textsOf(files).then((texts) => ({ value, readable: withTexts(value, texts), files }));
+/** Where the bytes of an input come from. */
+export interface InputSources {
+  readonly blobs: BlobStore;
+  readonly fetch: FetchInput;
 }
 
-function fileOf({ index, part }: PlacedPart, claim: InputOwner, blobs: BlobStore): InputFile {
-  const artifact = claim.inputArtifacts.find(({ artifact_id }) => artifact_id === part.artifact_id);
+/** At once for an input without files. @throws AdapterError when bytes it needs are gone or cannot be fetched. */
+export function readRunInput(claim: InputOwner, sources: InputSources): RunInput | Promise<RunInput> {
+  const value = JSON.parse(claim.input) as unknown;
+  const parts = filePartsOf(value);
+  return parts.length === 0 ? { value, readable: value, files: [] } : readFiles(value, parts, { claim, sources });
+}
+
+async function readFiles(
+  value: unknown,
+  parts: readonly PlacedPart[],
+  { claim, sources: { blobs, fetch } }: { readonly claim: InputOwner; readonly sources: InputSources },
+): Promise<RunInput> {
+  const files: InputFile[] = [];
+  for (const placed of parts) {
+    const { artifact_id, url } = placed.part;
+    const named = claim.inputArtifacts.find((artifact) => artifact.artifact_id === artifact_id);
+    const artifact = url == null ? named : await fetch(placed);
+    files.push(fileOf(placed, { artifact, tenant: claim.tenant, blobs }));
+  }
+  return { value, readable: withTexts(value, await textsOf(files)), files };
+}
+
+interface Stored {
+  readonly artifact: ArtifactBody | undefined;
+  readonly tenant: string;
+  readonly blobs: BlobStore;
+}
+
+function fileOf({ index, part }: PlacedPart, { artifact, tenant, blobs }: Stored): InputFile {
   const name = part.name ?? artifact?.name;
   const mediaType = part.media_type ?? artifact?.media_type ?? OCTETS;
   const common = { index, type: part.type, mediaType, ...(name === undefined ? {} : { name }) };
-  if (artifact) return { ...common, size: artifact.size, open: () => storedBytes(claim.tenant, artifact, blobs) };
+  if (artifact) return { ...common, size: artifact.size, open: () => storedBytes(tenant, artifact, blobs) };
   const bytes = bytesOf(part);
   return { ...common, size: bytes.length, open: () => oneChunk(bytes) };
 }

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { RunnerAdapter, RunnerItem } from '#lib/adapters/contract';
 import { type Claim, encodeRunSignal, runtimeChannel } from '#lib/domain';
 import { EventWriter } from '#lib/execution';
+import { GuardedOutbound } from '#lib/security';
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -40,6 +41,7 @@ async function createStage(options: Options = {}) {
   const log = new MemoryEventLog();
   const bus = new MemoryEventBus();
   const blobs = new MemoryBlobStore();
+  const outbound = new GuardedOutbound({ rules: [], allowPublic: false });
   const leases = new MemoryLeaseKeeper();
   const logger = new SilentLogger();
   const writer = new EventWriter({ log, bus, logger });
@@ -53,6 +55,7 @@ async function createStage(options: Options = {}) {
     adapters,
     writer,
     blobs,
+    outbound,
     live,
     stalls,
     workspaces: new Workspaces({ root: WORK, maxBytes: 100_000 }, blobs),

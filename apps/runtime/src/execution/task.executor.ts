@@ -1,5 +1,5 @@
 import type { RunnerItem } from '#lib/adapters/contract';
-import type { Appended, BlobReference, BlobStore, Dispatch, ErrorBody, Logger } from '#lib/domain';
+import type { Appended, BlobReference, BlobStore, Dispatch, ErrorBody, Logger, OutboundClient } from '#lib/domain';
 import {
   type EventWriter,
   type FindSecretFields,
@@ -15,7 +15,8 @@ import type { LiveRun } from './live-run.js';
 import type { LiveRuns } from './live-runs.js';
 import { createRunContext } from './run-context.js';
 import { errorBody, type FailureDetails, judge } from './run-failure.js';
-import { readRunInput } from './run-input.js';
+import { fetchInputs } from './input.fetcher.js';
+import { type InputSources, readRunInput } from './run-input.js';
 import type { TokenSource } from './run-tokens.js';
 import type { StallWatch } from './stall.watch.js';
 import { RunTools } from './run.tools.js';
@@ -31,6 +32,7 @@ export interface ExecutorPorts {
   readonly adapters: AdapterHost;
   readonly writer: EventWriter;
   readonly blobs: BlobStore;
+  readonly outbound: OutboundClient;
   readonly live: LiveRuns;
   readonly stalls: StallWatch;
   readonly workspaces: Workspaces;
@@ -91,7 +93,7 @@ export class TaskExecutor {
     try {
       const adapter = this.ports.adapters.adapter(claim.runner);
       if (claim.workspace) await workspace.restore(claim.workspace);
-      const read = readRunInput(claim, this.ports.blobs);
+      const read = readRunInput(claim, this.inputSources(stage));
       const input = read instanceof Promise ? await read : read;
       const access = this.ports.tools(claim, { signal: run.signal, input: input.readable });
       stage.tools = new RunTools(access, { run, recorder, live: this.ports.live });
@@ -107,6 +109,12 @@ export class TaskExecutor {
     } finally {
       if (stream) await this.leave(stream, run);
     }
+  }
+
+  private inputSources({ run: { claimed, signal }, recorder }: Stage): InputSources {
+    const { blobs, outbound } = this.ports;
+    const keep = recorder.artifact.bind(recorder);
+    return { blobs, fetch: fetchInputs({ outbound, claim: claimed.claim, signal, keep }) };
   }
 
   /** Records item after item; resolves when the end is stored. */
