@@ -1,9 +1,13 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { SCOPES } from '#lib/domain';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 import { ADMIN_KEY, call, Installation } from '../support/installation.js';
 import { createKeys, type KeyWish } from '../support/keys.js';
+import { until } from '../support/until.js';
 import { type Ask, NOWHERE, type RouteRow, ROWS, type World } from './route-matrix.rows.js';
 
 jest.setTimeout(60_000);
@@ -14,6 +18,7 @@ const TASK_SCRIPT = [{ artifact: { name: 'made.txt', text: 'made' } }, { result:
 let database: TestDatabase;
 let installation: Installation;
 let origin: string;
+let folder: string;
 let world: World;
 /** Scopes by route, as the gateway describes itself. */
 let described: Map<string, readonly string[] | 'public'>;
@@ -21,6 +26,7 @@ let keys: Record<string, string>;
 
 beforeAll(async () => {
   database = await createDatabase();
+  folder = mkdtempSync(path.join(tmpdir(), 'switchyard-matrix-'));
   keys = await createKeys(database.url, wishes());
   const env = { OUTBOUND_ALLOW: 'webhook=127.0.0.1:9' };
   installation = await Installation.start({ databaseUrl: database.url, gateways: 1, runtimes: 1, env });
@@ -32,6 +38,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await installation?.stop();
   await database?.drop();
+  rmSync(folder, { recursive: true, force: true });
 });
 
 const ownScopes = SCOPES.filter((scope) => scope !== 'tasks:all' && scope !== 'platform:admin');
@@ -96,8 +103,10 @@ async function createWorld(): Promise<World> {
   const webhook = String((await ann('POST', '/v1/webhooks', { url: NOWHERE }))['webhook_id']);
   const other = await work();
   const upload = String((await as(keys['ann']!, 'POST', '/v1/artifacts?name=ann.json', {}))['artifact_id']);
+  const admin: World['admin'] = (method, path, body) => as(ADMIN_KEY, method, path, body);
   return {
     ...one,
+    token: await holdRun(admin),
     otherTask: other.task,
     otherArtifact: other.artifact,
     upload,
@@ -105,7 +114,7 @@ async function createWorld(): Promise<World> {
     delivery: await deliveryOf(`/v1/webhooks/${webhook}`),
     callback: await deliveryOf(`/v1/tasks/${one.task}`),
     ann,
-    admin: (method, path, body) => as(ADMIN_KEY, method, path, body),
+    admin,
   };
 }
 
@@ -128,16 +137,35 @@ async function send(route: string, ask: Ask, headers: Record<string, string>): P
 
 const by = (name: string): Record<string, string> => ({ authorization: `Bearer ${keys[name]!}` });
 
+/** A run that goes on until the gateway's end, with a tool, and what stands for it. */
+async function holdRun(admin: World['admin']): Promise<string> {
+  const routes = [{ backends: [{ runner: 'scripted' }] }];
+  await admin('PUT', '/v1/agents/holder', {
+    description: 'Holds on.',
+    input_modes: ['data'],
+    tools: ['summarise'],
+    routes,
+  });
+  const file = path.join(folder, 'token');
+  const script = [{ token_to: file }, { wait_ms: 600_000 }];
+  const body = { agent_id: 'holder', input: { script } };
+  const { status } = await call(`${origin}/v1/tasks`, { key: keys['ann']!, body });
+  expect(status).toBe(202);
+  await until(() => existsSync(file), { timeoutMs: 20_000, what: 'a token' });
+  return readFileSync(file, 'utf8');
+}
+
 /** In the form of a task token, though not signed by us. */
 function foreignToken(): string {
   const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   const claims = { sub: 'ann', tenant: 'default', scope: SCOPES.join(' '), exp: Math.floor(Date.now() / 1000) + 60 };
-  const text = `${encode({ alg: 'EdDSA', typ: 'at+jwt', kid: 'k1' })}.${encode(claims)}`;
+  const text = `${encode({ alg: 'EdDSA', typ: 'task+jwt', kid: 'k1' })}.${encode(claims)}`;
   return `${text}.${sign(null, Buffer.from(text), generateKeyPairSync('ed25519').privateKey).toString('base64url')}`;
 }
 
 /** Credentials that stand for nobody, by what is wrong with them. */
-function nobodies(): Record<string, Record<string, string>> {
+function nobodies({ needs }: RouteRow): Record<string, Record<string, string>> {
+  const token = needs === 'task token' ? foreignToken() : world.token;
   const [id] = /^swy_[^_]+/.exec(keys['ann']!)!;
   const other = randomBytes(32).toString('base64url');
   return {
@@ -148,8 +176,8 @@ function nobodies(): Record<string, Record<string, string>> {
     'an expired key': by('expired'),
     'a revoked key': by('revoked'),
     'two that differ': { ...by('ann'), 'x-api-key': keys['colleague']! },
-    'a token of a run': { authorization: `Bearer ${foreignToken()}` },
-    'a token of a run as a key': { 'x-api-key': foreignToken() },
+    'a token of a run': { authorization: `Bearer ${token}` },
+    'a token of a run as a key': { 'x-api-key': token },
   };
 }
 
@@ -167,8 +195,9 @@ function unknown(ask: Ask): Ask {
   return { ...ask, params: Object.fromEntries(params) as Record<string, string> };
 }
 
-async function refusesNobodies({ route }: RouteRow, ask: Ask): Promise<void> {
-  const cases = Object.entries(nobodies());
+async function refusesNobodies(row: RouteRow, ask: Ask): Promise<void> {
+  const { route } = row;
+  const cases = Object.entries(nobodies(row));
   const answers = await Promise.all(cases.map(([, headers]) => send(route, ask, headers)));
   const seen = answers.map((answer, n) => [cases[n]![0], answer.status, codeOf(answer)]);
   expect(seen).toEqual(cases.map(([name]) => [name, 401, 'unauthenticated']));
@@ -213,7 +242,8 @@ async function keepsTasksApart(row: RouteRow): Promise<void> {
 }
 
 function asOwner({ route, needs }: RouteRow, ask: Ask): Promise<Answer> {
-  return send(route, ask, typeof needs === 'string' ? {} : by(route));
+  if (needs === 'task token') return send(route, ask, { authorization: `Bearer ${world.token}` });
+  return send(route, ask, needs === 'public' ? {} : by(route));
 }
 
 function refusalsOf(row: RouteRow): readonly ((row: RouteRow, ask: Ask) => Promise<void>)[] {

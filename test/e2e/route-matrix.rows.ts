@@ -17,6 +17,8 @@ export interface World {
   /** A delivery to `webhook`, of `otherTask`; and one to the callback of `task`, which the webhook is not told. */
   readonly delivery: string;
   readonly callback: string;
+  /** Of a run of hers that goes on; opens the routes for runs, and no other. */
+  readonly token: string;
   /** A link to the bytes of `artifact`, without its host. */
   readonly link: string;
   /** A request of an administrator of her tenant, for what a row needs besides. Throws unless it succeeds. */
@@ -78,7 +80,7 @@ const AGENT = {
   input_modes: ['text'],
   routes: [{ backends: [{ runner: 'scripted' }] }],
 };
-const INVOKED = (): Ask => ({ params: { name: 'summarise' }, body: { tool_call_id: 'c', arguments: {} } });
+const INVOKED = (): Ask => ({ params: { name: 'summarise' }, body: { tool_call_id: 'c', arguments: { text: 'x' } } });
 /** Where nothing listens; the installation of the matrix may send there. */
 export const NOWHERE = 'http://127.0.0.1:9/';
 const WEBHOOK = { url: NOWHERE };
@@ -214,11 +216,11 @@ export const ROWS: readonly RouteRow[] = [
 
   // runtime
   { route: 'GET /.well-known/jwks.json', needs: 'public' },
-  { route: 'GET /v1/runtime/tools', needs: 'task token', ok: 401 },
-  { route: 'POST /v1/runtime/tools/{name}:invoke', needs: 'task token', ask: INVOKED, ok: 401 },
-  { route: 'POST /v1/runtime/token:renew', needs: 'task token', ok: 401 },
+  { route: 'GET /v1/runtime/tools', needs: 'task token' },
+  { route: 'POST /v1/runtime/tools/{name}:invoke', needs: 'task token', ask: INVOKED },
+  { route: 'POST /v1/runtime/token:renew', needs: 'task token' },
   // A key with `tools:read` is taken as well; test/e2e/task-tokens.e2e-spec.ts shows whose tokens it may ask about.
-  { route: 'POST /v1/runtime/token:introspect', needs: 'task token', ask: () => ({ body: { token: 'x' } }), ok: 401 },
+  { route: 'POST /v1/runtime/token:introspect', needs: 'task token', ask: () => ({ body: { token: 'x' } }) },
 
   // operations
   { route: 'GET /metrics', needs: ['metrics:read'] },

@@ -3,10 +3,19 @@ import {
   type CallRequest,
   type CallTerms,
   DomainError,
+  faulty,
   redactFields,
   type RunCalls,
+  ToolError,
 } from '#lib/domain';
-import { type CallAnswer, type CallEnd, CallRecorder, type EventWriter, type WriteOutcome } from '#lib/execution';
+import {
+  type CallAnswer,
+  type CallEnd,
+  CallRecorder,
+  type EventWriter,
+  isProtocolError,
+  type WriteOutcome,
+} from '#lib/execution';
 import { digestCall } from '#lib/platform';
 import {
   type Allowed,
@@ -129,7 +138,13 @@ export class ToolCallsService {
       policy_version: policyVersion,
       ...(approval ? { approval: approval.place, approved_by: approval.approvedBy } : {}),
     };
-    const outcome = await recorder.announced(told, [decisionRecord(actorOf(job), decision)]);
+    const outcome = await recorder.announced(told, [decisionRecord(actorOf(job), decision)]).catch(async (error) => {
+      await this.ports.calls.release(job.reserved);
+      if (!isProtocolError(error)) throw error;
+      throw faulty('invalid_request', [
+        { path: '/arguments', code: 'invalid_arguments', message: 'cannot be recorded' },
+      ]);
+    });
     // Of two calls that would use one approval the database lets one through.
     if (outcome.kind === 'refused' && approval) throw await this.withdraw(job, denied(decision, 'approval_used'));
     assertStored(outcome);
@@ -155,8 +170,10 @@ export class ToolCallsService {
         await recorder.failed(given, end({ result: 'outcome_unknown' }));
         throw runOver();
       }
-      if (!isToolError(error)) throw error;
-      const { code, message } = error;
+      // What a tool answers may be no event: that is the tool's failure.
+      const known = isProtocolError(error) ? new ToolError('failed', error.message, { cause: error }) : error;
+      if (!isToolError(known)) throw known;
+      const { code, message } = known;
       const result = code === 'timeout' ? 'timed_out' : 'failed';
       return settled(await recorder.failed({ code, message }, end({ result, code })));
     }
