@@ -10,6 +10,7 @@ import { Artifacts1764500000010 } from './0010-artifacts.js';
 import { AgentsAndRetention1764500000011 } from './0011-agents-and-retention.js';
 import { TokenCalls1764500000013 } from './0013-token-calls.js';
 import { Approvals1764500000014 } from './0014-approvals.js';
+import { Tools1764500000015 } from './0015-tools.js';
 import { Webhooks1764500000017 } from './0017-webhooks.js';
 import { AuditSeals1764500000018 } from './0018-audit-seals.js';
 import { Limits1764500000019 } from './0019-limits.js';
@@ -28,6 +29,7 @@ export const MIGRATIONS = [
   AgentsAndRetention1764500000011,
   TokenCalls1764500000013,
   Approvals1764500000014,
+  Tools1764500000015,
   Webhooks1764500000017,
   AuditSeals1764500000018,
   Limits1764500000019,

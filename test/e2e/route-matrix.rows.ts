@@ -85,6 +85,7 @@ const INVOKED = (): Ask => ({ params: { name: 'summarise' }, body: { tool_call_i
 export const NOWHERE = 'http://127.0.0.1:9/';
 const WEBHOOK = { url: NOWHERE };
 const ofWebhook = ({ webhook }: World): Ask => ({ params: { id: webhook } });
+const CLOCK = { kind: 'http', description: 'Of the matrix.', request: { url: 'https://example.com/now' } };
 const ofTask = ({ task }: World): Ask => ({ params: { id: task } });
 const named = (id: string) => (): Ask => ({ params: { id } });
 const ofUpload = ({ upload }: World): Ask => ({ params: { aid: upload } });
@@ -171,9 +172,21 @@ export const ROWS: readonly RouteRow[] = [
   },
 
   // tools
-  { route: 'GET /v1/tools', needs: ['tools:read'], ok: 422 },
-  { route: 'PUT /v1/tools/{id}', needs: ['tools:write', 'platform:admin'], ask: named('x'), ok: 422 },
-  { route: 'DELETE /v1/tools/{id}', needs: ['tools:write', 'platform:admin'], ask: named('x'), ok: 422 },
+  { route: 'GET /v1/tools', needs: ['tools:read'] },
+  { route: 'GET /v1/tools/{id}', needs: ['tools:read'], ask: named('summarise') },
+  {
+    route: 'PUT /v1/tools/{id}',
+    needs: ['tools:write', 'platform:admin'],
+    ask: () => ({ params: { id: 'clock' }, body: CLOCK }),
+    ok: 201,
+  },
+  {
+    route: 'POST /v1/tools/{id}:accept',
+    needs: ['tools:write', 'platform:admin'],
+    ask: () => ({ params: { id: 'clock' }, body: { digest: '0'.repeat(64) } }),
+    ok: 404,
+  },
+  { route: 'DELETE /v1/tools/{id}', needs: ['tools:write', 'platform:admin'], ask: named('clock'), ok: 204 },
 
   // webhooks
   { route: 'GET /v1/webhooks', needs: ['webhooks:read'], lists: 'principal' },

@@ -30,11 +30,22 @@ describe('readConfig', () => {
         timeoutMs: 15_000,
         retryMs: [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400].map((seconds) => seconds * 1_000),
       },
+      tools: { secrets: { variables: {}, directory: undefined }, stdio: 'off', programPath: '' },
       leaseMs: 30_000,
       drainMs: 25_000,
       logLevel: 'info',
       extraAdapters: undefined,
     });
+  });
+
+  it('lets declarations of tools name variables that begin with TOOL_SECRET_, and no other', () => {
+    const { tools } = readConfig({
+      DATABASE_URL,
+      TOOL_SECRET_A: 'one',
+      TOOL_SECRET_: 'none',
+      TOOL_SECRETS_DIR: '/run/keys',
+    });
+    expect(tools.secrets).toEqual({ variables: { TOOL_SECRET_A: 'one' }, directory: '/run/keys' });
   });
 
   it('takes the slash from the end of PUBLIC_URL', () => {

@@ -15,6 +15,7 @@ import {
   webhookOptionsOf,
 } from '#lib/security';
 import { STORAGE_SETTINGS, type StorageOptions, storageOf } from '#lib/storage';
+import { TOOL_SETTINGS, type ToolOptions, toolOptionsOf } from '#lib/tools';
 import path from 'node:path';
 import { AUDIT_SETTINGS, type AuditOptions, auditOptionsOf } from './audit.settings.js';
 
@@ -64,6 +65,7 @@ export const SETTINGS = {
     ...integerFrom(1, 1_000_000),
   },
   ...WEBHOOK_SETTINGS,
+  ...TOOL_SETTINGS,
   MAX_BODY_BYTES: {
     default: '1048576',
     unit: 'bytes',
@@ -117,6 +119,7 @@ export interface GatewayConfig {
   readonly corsOrigins: readonly string[];
   readonly maxConnections: number;
   readonly webhooks: WebhookOptions;
+  readonly tools: ToolOptions;
   readonly maxBodyBytes: number;
   readonly maxUploadBytes: number;
   readonly syncWaitMs: number;
@@ -149,6 +152,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): GatewayConfig 
     corsOrigins: settings.CORS_ORIGINS ?? [],
     maxConnections: settings.MAX_CONNECTIONS,
     webhooks: webhookOptionsOf(settings),
+    tools: toolOptionsOf(settings, env),
     maxBodyBytes: settings.MAX_BODY_BYTES,
     maxUploadBytes: settings.MAX_UPLOAD_BYTES,
     syncWaitMs: settings.SYNC_WAIT_SECONDS * 1_000,

@@ -6,6 +6,7 @@ import type { Logger } from '#lib/domain';
 import { createSweeps, EventWriter, SessionAdvancer, SweepLoop } from '#lib/execution';
 import { Readiness } from '#lib/platform';
 import { hashSecret } from '#lib/security';
+import { ToolDirectory } from '#lib/tools';
 import type { INestApplication } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { GatewayConfig } from './config.js';
@@ -53,7 +54,12 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
     describeApi(app);
     const agents = app.get(AgentDirectory, { strict: false });
     await agents.open();
-    if (hasChanged) agents.announce();
+    const tools = app.get(ToolDirectory, { strict: false });
+    await tools.open();
+    if (hasChanged) {
+      agents.announce();
+      tools.announce();
+    }
     openGauges(app, infrastructure);
     app.get(Readiness, { strict: false }).become('serving');
     await app.listen(config.port, config.host);
@@ -80,10 +86,10 @@ async function prepare(config: GatewayConfig, { ports, partitions }: Infrastruct
   const text = await readFile(config.agentsFile, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new AgentsFileError(`it cannot be read (${error.code})`);
   });
-  const agents = parseAgentsFile(text, ports.runners);
+  const { agents, tools } = parseAgentsFile(text, { runners: ports.runners, stdio: config.tools.stdio });
   const digest = createHash('sha256').update(text).digest('hex');
-  const isApplied = await ports.agents.applyFile(digest, agents);
-  if (isApplied) logger.info('the agents file was applied', { agents: agents.length });
+  const isApplied = await ports.agents.applyFile(digest, agents, tools);
+  if (isApplied) logger.info('the agents file was applied', { agents: agents.length, tools: tools.length });
   return isApplied;
 }
 
@@ -127,6 +133,7 @@ async function stop(app: INestApplication, { infrastructure, sweeps, drainMs }: 
   await sweeps.stop();
   await app.get(DeliveriesWorker, { strict: false }).close(Math.min(drainMs, MAX_DELIVERY_DRAIN_MS));
   app.get(AgentDirectory, { strict: false }).close();
+  await app.get(ToolDirectory, { strict: false }).close();
   app.get(StreamHub, { strict: false }).close();
   await app.get(EventWriter, { strict: false }).close();
   await app.get(SessionAdvancer, { strict: false }).close();

@@ -28,6 +28,7 @@ import {
   PgSecretStore,
   PgSessionStore,
   PgTaskStore,
+  PgToolStore,
   PgUploadStore,
   PgUsageStore,
   PgWebhookStore,
@@ -46,7 +47,6 @@ import {
   WebhookSigner,
 } from '#lib/security';
 import { openStorage } from '#lib/storage';
-import { BUILTIN_CATALOG } from '#lib/tools';
 import { randomBytes } from 'node:crypto';
 import { type AuditSealing, openSealing } from './audit.sealing.js';
 import type { GatewayConfig } from './config.js';
@@ -120,9 +120,9 @@ export async function openInfrastructure(
       ...(await boundsOf(config)),
       ...queuesOf(messaging),
       keyFormat: { parse: parseApiKey, isSecretOf },
-      catalog: BUILTIN_CATALOG,
       ...(await signersOver(new PgSecretStore(source), config, publicUrl)),
       outbound,
+      toolOptions: config.tools,
       notes: () => sealing.notes(),
       runners: [...CATALOG, ...(await extraRunners(config.extraAdapters))],
     };
@@ -145,6 +145,7 @@ type Stores = Pick<
   | 'tasks'
   | 'sessions'
   | 'agents'
+  | 'toolStore'
   | 'keys'
   | 'removals'
   | 'retention'
@@ -165,6 +166,7 @@ function storesOver(
     calls: new PgRunCalls(requests),
     sessions: new PgSessionStore(requests),
     agents: new PgAgentStore(source),
+    toolStore: new PgToolStore(requests),
     keys: new PgKeyStore(source),
     removals: new PgBlobRemovals(requests),
     retention: new PgRetention(requests),

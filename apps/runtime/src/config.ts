@@ -9,6 +9,7 @@ import {
   tokenOptionsOf,
 } from '#lib/security';
 import { STORAGE_SETTINGS, type StorageOptions, storageOf } from '#lib/storage';
+import { TOOL_SETTINGS, type ToolOptions, toolOptionsOf } from '#lib/tools';
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import path from 'node:path';
@@ -60,6 +61,7 @@ export const SETTINGS = {
   },
   ...STORAGE_SETTINGS,
   ...OUTBOUND_SETTINGS,
+  ...TOOL_SETTINGS,
   WORKSPACE_MAX_BYTES: {
     default: '268435456',
     unit: 'bytes',
@@ -103,6 +105,7 @@ export interface RuntimeConfig {
   readonly storage: StorageOptions;
   readonly tokens: TokenOptions;
   readonly outbound: OutboundPolicy;
+  readonly tools: ToolOptions;
   readonly model: ModelEndpoint | undefined;
   /** Names of attributes that runs are told beside the map of all. */
   readonly contextAttributes: readonly string[];
@@ -135,6 +138,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): RuntimeConfig 
     storage: storageOf(settings, dataDir),
     tokens: tokenOptionsOf(settings),
     outbound: outboundPolicyOf(settings),
+    tools: toolOptionsOf(settings, env),
     model: modelOf(settings),
     contextAttributes: settings.CONTEXT_ATTRIBUTES ?? [],
     executeModelCode: settings.SITE_BUILDER_EXECUTE === 'true',

@@ -12,6 +12,7 @@ import {
   PgRunStore,
   PgSecretStore,
   PgSessionStore,
+  PgToolStore,
   ThreadLeaseKeeper,
 } from '#lib/persistence';
 import { GuardedOutbound, JwtTaskTokens, tokenKeysFrom, type TokenOptions } from '#lib/security';
@@ -49,6 +50,7 @@ export class Infrastructure {
   readonly removals: PgBlobRemovals;
   readonly retention: PgRetention;
   readonly tokens: TaskTokens;
+  readonly tools: PgToolStore;
 
   private constructor(
     private readonly databases: Databases,
@@ -68,6 +70,7 @@ export class Infrastructure {
     this.outbound = parts.outbound;
     this.removals = new PgBlobRemovals(requests);
     this.retention = new PgRetention(requests);
+    this.tools = new PgToolStore(requests);
   }
 
   static async open(

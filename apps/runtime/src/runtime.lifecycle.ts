@@ -1,7 +1,7 @@
 import type { Logger, Metrics } from '#lib/domain';
 import { createSweeps, type EventWriter, type SessionAdvancer, SweepLoop } from '#lib/execution';
 import type { Readiness } from '#lib/platform';
-import { prepareBuiltinTools } from '#lib/tools';
+import { prepareBuiltinTools, type ToolDirectory } from '#lib/tools';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RuntimeConfig } from './config.js';
@@ -17,6 +17,7 @@ const HAND_OVER_MS = 2_000;
 export interface RuntimeParts {
   readonly infrastructure: Infrastructure;
   readonly adapters: AdapterHost;
+  readonly tools: ToolDirectory;
   readonly writer: EventWriter;
   readonly advancer: SessionAdvancer;
   readonly live: LiveRuns;
@@ -49,6 +50,7 @@ export class RuntimeLifecycle {
     prepareBuiltinTools();
     const leftovers = await removeLeftovers(this.config.workDir, hostname());
     if (leftovers.length > 0) logger.info('workspaces of runtimes that are gone were removed', { leftovers });
+    await this.parts.tools.open();
     await live.start();
     this.sweeps.start(
       createSweeps(
@@ -91,6 +93,7 @@ export class RuntimeLifecycle {
     await infrastructure.messaging.close();
     live.stop();
     await adapters.close();
+    await this.parts.tools.close();
     await infrastructure.close();
   }
 

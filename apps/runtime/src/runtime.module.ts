@@ -3,7 +3,7 @@ import { REGISTRY } from '#lib/adapters/registry';
 import type { Logger, Metrics } from '#lib/domain';
 import { EventWriter, RunClaimer, SessionAdvancer } from '#lib/execution';
 import { PromMetrics, Readiness } from '#lib/platform';
-import { BUILTIN_CATALOG } from '#lib/tools';
+import { ToolDirectory } from '#lib/tools';
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -36,6 +36,7 @@ export class RuntimeModule {
         { provide: Infrastructure, useFactory: () => Infrastructure.open(config, watch) },
         { provide: AdapterHost, useFactory: () => hostAdapters(config) },
         ...writing(watch),
+        tools(config, watch),
         ...running(config, watch),
         taking(config, logger),
         {
@@ -48,6 +49,7 @@ export class RuntimeModule {
           useFactory: (
             infrastructure: Infrastructure,
             adapters: AdapterHost,
+            tools: ToolDirectory,
             writer: EventWriter,
             advancer: SessionAdvancer,
             live: LiveRuns,
@@ -55,10 +57,19 @@ export class RuntimeModule {
             readiness: Readiness,
           ) =>
             new RuntimeLifecycle(
-              { infrastructure, adapters, writer, advancer, live, intake, readiness, ...watch },
+              { infrastructure, adapters, tools, writer, advancer, live, intake, readiness, ...watch },
               config,
             ),
-          inject: [Infrastructure, AdapterHost, EventWriter, SessionAdvancer, LiveRuns, JobIntake, Readiness],
+          inject: [
+            Infrastructure,
+            AdapterHost,
+            ToolDirectory,
+            EventWriter,
+            SessionAdvancer,
+            LiveRuns,
+            JobIntake,
+            Readiness,
+          ],
         },
       ],
     };
@@ -88,6 +99,19 @@ function writing(watch: Watch): Provider[] {
   ];
 }
 
+function tools({ tools: options, runtimeId }: RuntimeConfig, watch: Watch): Provider {
+  return {
+    provide: ToolDirectory,
+    useFactory: ({ tools: store, outbound, messaging: { bus } }: Infrastructure) =>
+      new ToolDirectory({
+        ...{ store, outbound, bus, ...watch, ...options },
+        watcher: `runtime:${runtimeId}`,
+        isWatching: true,
+      }),
+    inject: [Infrastructure],
+  };
+}
+
 function running(config: RuntimeConfig, watch: Watch): Provider[] {
   const { runtimeId, leaseMs, workDir, workspaceMaxBytes, contextAttributes } = config;
   const { logger } = watch;
@@ -109,15 +133,16 @@ function running(config: RuntimeConfig, watch: Watch): Provider[] {
         writer: EventWriter,
         stalls: StallWatch,
         live: LiveRuns,
+        catalog: ToolDirectory,
       ) => {
         const workspaces = new Workspaces({ root: workDir, maxBytes: workspaceMaxBytes }, blobs);
         const customisers = [promoteAttributes(contextAttributes)];
-        const tools = toolsOf(BUILTIN_CATALOG, runtimeId);
+        const tools = toolsOf(catalog, runtimeId);
         const ports = { adapters, writer, blobs, outbound, live, stalls, workspaces, tools, customisers, logger };
-        const secretFields = secretFieldsOf(BUILTIN_CATALOG);
+        const secretFields = secretFieldsOf(catalog);
         return new TaskExecutor({ ...ports, secretFields, tokens: (run) => tokensOf(tokens, run, { runtimeId }) });
       },
-      inject: [Infrastructure, AdapterHost, EventWriter, StallWatch, LiveRuns],
+      inject: [Infrastructure, AdapterHost, EventWriter, StallWatch, LiveRuns, ToolDirectory],
     },
     {
       provide: TaskProcessor,

@@ -73,7 +73,7 @@ export type {
 } from './event-table.js';
 export { admitsMediaType, FILE_MODES, filePartsOf, isFileMode, isTextual, withTexts } from './input-parts.js';
 export type { FileMode, FilePart, PlacedPart } from './input-parts.js';
-export { pointerTo } from './json-pointer.js';
+export { pointerTo, valueAt } from './json-pointer.js';
 export { isArtifactId, isEventId, isTaskId } from './ids.js';
 export { applyMergePatch } from './merge-patch.js';
 export type { Branded, TaskKey, TaskId, EventId, ArtifactId } from './ids.js';
@@ -196,6 +196,16 @@ export type {
   WebhookSettings,
   WebhookStop,
 } from './ports/webhook-store.js';
+export { ToolStore } from './ports/tool-store.js';
+export type {
+  ListedTool,
+  Observation,
+  StoredTool,
+  ToolEdit,
+  ToolOffer,
+  ToolOrigin,
+  ToolState,
+} from './ports/tool-store.js';
 export { UploadStore } from './ports/upload-store.js';
 export type { Upload } from './ports/upload-store.js';
 export { UNPROJECTED_COLUMNS, applyPatch } from './projection.js';

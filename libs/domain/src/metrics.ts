@@ -39,6 +39,18 @@ export const METRICS = define({
     labels: [],
     help: 'Tasks cancelled without their runner: it did not stop within its grace, or was gone.',
   },
+  switchyard_mcp_server_connected: {
+    kind: 'gauge',
+    of: 'both',
+    labels: ['server'],
+    help: 'Whether this process is connected to an MCP server: 1 it is. A gateway connects when a tool is called.',
+  },
+  switchyard_tool_breaker_state: {
+    kind: 'gauge',
+    of: 'both',
+    labels: ['tool'],
+    help: 'Whether this process calls a declared tool: 0 it does, 1 one call is out to see, 2 not for a while.',
+  },
   switchyard_runs_claimed_total: {
     kind: 'counter',
     of: 'runtime',

@@ -7,6 +7,8 @@ export { PromMetrics } from './prom.metrics.js';
 export type { MetricsPage } from './prom.metrics.js';
 export { Readiness } from './readiness.js';
 export type { ReadinessReport } from './readiness.js';
+export { Refresher } from './refresher.js';
+export type { RefresherParts } from './refresher.js';
 export { anyText, integerFrom, oneOf, readSettings, SettingsError, urlOf } from './settings.js';
 export type { Setting, SettingTable, SettingValues } from './settings.js';
 export { stopSignal } from './stop-signal.js';

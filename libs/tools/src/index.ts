@@ -1,6 +1,11 @@
 export type { Approval } from './approvals.js';
 export { argumentFaults, toolParameters } from './arguments.js';
 export { BUILTIN_CATALOG, BUILTIN_TOOLS, prepareBuiltinTools } from './builtin/catalog.js';
+export { targetOf, toolFaults } from './contract/declaration.check.js';
+export type { DeclarationTerms, StdioPolicy } from './contract/declaration.check.js';
+export { TOOL_DEFAULTS } from './contract/declaration.js';
+export type { ToolSource } from './contract/declaration.js';
+export { TOOL_DECLARATION } from './contract/declaration.schema.js';
 export { ToolCatalog, versionOf } from './contract/tool.js';
 export type { CallingRun, Tool, ToolCall, ToolKind } from './contract/tool.js';
 export { policyFaults } from './policy.js';
@@ -9,5 +14,10 @@ export type { Allowed, Denied, OfferedTool, ToolDecision, ToolParts, ToolRights,
 export { decisionRecord, resultRecord } from './tool.records.js';
 export type { ToolActor, ToolResult } from './tool.records.js';
 export { rightsOf } from './tool.rights.js';
+export type { SecretSource } from './secrets.js';
+export { ToolDirectory } from './tool.directory.js';
+export type { ToolDirectoryParts, UsableTool } from './tool.directory.js';
 export { compileSchema, faultsOfSchema, SchemaError } from './schemas.js';
 export type { SchemaCheck, SchemaFault, SchemaTerms } from './schemas.js';
+export { TOOL_SETTINGS, toolOptionsOf } from './tool.settings.js';
+export type { ToolOptions } from './tool.settings.js';

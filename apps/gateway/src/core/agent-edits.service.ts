@@ -3,26 +3,24 @@ import {
   type AgentRecord,
   type AgentStore,
   applyMergePatch,
-  canonicalJson,
   clashesOf,
   DomainError,
-  type Fault,
   pointerTo,
   type StoredAgent,
 } from '#lib/domain';
-import { createHash } from 'node:crypto';
 import { declarationFaults, decodeAgent, type RunnerKind } from './agent.declaration.js';
 import { type AgentDirectory, recordOf } from './agent.directory.js';
 import { AGENT_FIELDS, type AgentSource } from './agent.schema.js';
 import { auditOf, type Caller } from './caller.js';
-
-/** What a caller expects of the agent it changes; nothing: any state is fine. */
-export interface Expectation {
-  /** `*`: that there is one; else that its version is one of these. */
-  readonly ifMatch?: '*' | readonly number[];
-  /** `*`: that there is none; else that its version is none of these. */
-  readonly ifNoneMatch?: '*' | readonly number[];
-}
+import {
+  assertExpected,
+  assertObject,
+  digestOf,
+  type Expectation,
+  refused,
+  sourceOf,
+  withId,
+} from './declaration-edit.js';
 
 export interface EditRequest {
   readonly agentId: string;
@@ -40,9 +38,6 @@ export interface Edited {
 
 type Source = StoredAgent['source'];
 
-/** More faults than this say nothing new and may be as long as the body. */
-const MAX_FAULTS = 20;
-
 /**
  * Agents as operators change them. A change is checked like the file, recorded, and known to this process when the call
  * returns, to the others at the notice. DomainError `invalid_request` names every fault by its path in the declaration.
@@ -56,7 +51,7 @@ export class AgentEditsService {
 
   /** Declares an agent, new or in place of what it was. @throws DomainError `invalid_request`, `precondition_failed` */
   async put(caller: Caller, request: EditRequest): Promise<Edited> {
-    const source = withId(assertObject(request.body), request.agentId);
+    const source = sourceOf(request.body, request.agentId);
     return this.edit(caller, request, { action: 'agent.put', make: () => source });
   }
 
@@ -93,7 +88,7 @@ export class AgentEditsService {
         source,
         agents.filter(({ id }) => id !== agentId),
       );
-      assertExpected(current, expects);
+      assertExpected(current, expects, 'agent');
       isNew = current === undefined;
       const details = { old: current ? digestOf(current.source) : null, new: digestOf(source) };
       const audit = auditOf(caller, { action, target: agentId, details, requestId });
@@ -115,38 +110,4 @@ export class AgentEditsService {
 
 function declared({ source }: Pick<StoredAgent, 'source'>): AgentDeclaration {
   return decodeAgent(source as unknown as AgentSource);
-}
-
-function assertObject(body: unknown): Source {
-  if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as Source;
-  throw refused([{ path: '', message: 'must be object' }]);
-}
-
-/** The path names the agent; a body may repeat its name, and no other. */
-function withId(source: Source, agentId: string): Source {
-  if (!Object.hasOwn(source, 'id')) return { id: agentId, ...source };
-  if (source['id'] === agentId) return source;
-  throw refused([{ path: '/id', message: 'must be the id in the path' }]);
-}
-
-function assertExpected(current: StoredAgent | undefined, { ifMatch, ifNoneMatch }: Expectation): void {
-  const isOneOf = (versions: '*' | readonly number[]): boolean =>
-    current !== undefined && (versions === '*' || versions.includes(current.version));
-  if ((ifMatch && !isOneOf(ifMatch)) || (ifNoneMatch && isOneOf(ifNoneMatch))) {
-    throw new DomainError('precondition_failed', 'The agent is not in the state the request expects; read it again.');
-  }
-}
-
-function refused(
-  found: readonly { readonly path: string; readonly message: string }[],
-  code = 'declaration',
-): DomainError {
-  const faults: readonly Fault[] = found.slice(0, MAX_FAULTS).map(({ path, message }) => ({ path, code, message }));
-  const [first] = faults;
-  const more = found.length > 1 ? ` (and ${found.length - 1} more)` : '';
-  return new DomainError('invalid_request', `${first?.path || 'The body'}: ${first?.message}${more}.`, { faults });
-}
-
-function digestOf(source: Source): string {
-  return createHash('sha256').update(canonicalJson(source)).digest('hex');
 }

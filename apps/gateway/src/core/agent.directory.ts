@@ -8,16 +8,11 @@ import {
   type Logger,
   type Routed,
   type StoredAgent,
-  type Unsubscribe,
 } from '#lib/domain';
+import { Refresher } from '#lib/platform';
 import { decodeAgent } from './agent.declaration.js';
 import type { AgentSource } from './agent.schema.js';
 import type { RunnerTraits } from './runner-traits.js';
-
-/** Channel on which processes say that agents have changed. */
-const CHANNEL = 'agents';
-/** A notice can be lost; after this long a change is seen without it. */
-const REFRESH_MS = 5_000;
 
 export interface DirectoryPorts {
   readonly store: AgentStore;
@@ -31,22 +26,15 @@ export class AgentDirectory {
   private agents: readonly AgentRecord[] = [];
   /** By choice: a choice belongs to one route of one agent, and its object lives as long as the agent's version. */
   private readonly versions = new WeakMap<BackendChoice, Promise<BackendVersion>>();
-  private timer: NodeJS.Timeout | undefined;
-  private stopListening: Unsubscribe | undefined;
-  private isClosed = false;
-  private loading: Promise<void> = Promise.resolve();
+  private readonly refresher: Refresher;
 
-  constructor(private readonly ports: DirectoryPorts) {}
+  constructor(private readonly ports: DirectoryPorts) {
+    this.refresher = new Refresher({ ...ports, channel: 'agents', load: () => this.load() });
+  }
 
   /** Loads the agents and keeps them fresh. */
-  async open(): Promise<void> {
-    await this.load();
-    this.timer = setInterval(() => void this.lookAgain(), REFRESH_MS).unref();
-    // Without the bus the timer has to do.
-    this.ports.bus
-      .listen(CHANNEL, () => void this.lookAgain())
-      .then((stop) => (this.isClosed ? stop() : (this.stopListening = stop)))
-      .catch((error: unknown) => this.ports.logger.warn('notices of changed agents are not heard', { error }));
+  open(): Promise<void> {
+    return this.refresher.open();
   }
 
   /** By id, disabled ones and those of other tenants too. */
@@ -71,29 +59,16 @@ export class AgentDirectory {
 
   /** Looks now. What is committed before the call is seen after it. */
   refresh(): Promise<void> {
-    // One after the other: an answer that is overtaken must not bring back what was.
-    const loaded = this.loading.then(() => this.load());
-    this.loading = loaded.catch(() => undefined);
-    return loaded;
+    return this.refresher.refresh();
   }
 
   /** Tells every process, this one too, to look again. Only a hint: they look by themselves before long. */
   announce(): void {
-    this.ports.bus.signal(CHANNEL, 'changed').catch(() => undefined);
+    this.refresher.announce();
   }
 
   close(): void {
-    this.isClosed = true;
-    clearInterval(this.timer);
-    this.stopListening?.();
-  }
-
-  private async lookAgain(): Promise<void> {
-    try {
-      await this.refresh();
-    } catch (error) {
-      this.ports.logger.warn('agents could not be refreshed', { error });
-    }
+    this.refresher.close();
   }
 
   private async load(): Promise<void> {

@@ -121,8 +121,11 @@ export const AGENT_FIELDS: ReadonlySet<string> = new Set(
   Object.keys((AGENT_DECLARATION as { readonly properties: object }).properties),
 );
 
-/** JSON Schema of the whole file. */
-export const AGENTS_FILE = object({ agents: { type: 'array', items: AGENT_DECLARATION } }, ['agents']);
+/** JSON Schema of the whole file; each tool is checked by its kind. */
+export const AGENTS_FILE = object(
+  { agents: { type: 'array', items: AGENT_DECLARATION }, tools: { type: 'array', maxItems: 1_000 } },
+  ['agents'],
+);
 
 /** A declaration that satisfies the schema: the wire's spelling, everything optional that has a default. */
 export interface AgentSource {

@@ -12,7 +12,8 @@ const RUNNERS = [
   { kind: 'workflow', optionsSchema: { type: 'object' } },
 ];
 
-const parse = (text: string): unknown => parseAgentsFile(text, RUNNERS).map(decodeAgent);
+const TERMS = { runners: RUNNERS, stdio: 'off' } as const;
+const parse = (text: string): unknown => parseAgentsFile(text, TERMS).agents.map(decodeAgent);
 const one = (more: string): string => `agents: [{ id: a, description: d, ${more} }]`;
 const ROUTES = 'routes: [{ backends: [{ runner: dialogue }] }]';
 
@@ -57,9 +58,29 @@ describe('the agents file', () => {
     ]);
   });
 
+  it('declares tools beside agents, as they are written', () => {
+    const tool = { id: 'clock', kind: 'http', description: 'd', request: { url: 'https://clock.example/now' } };
+    const text = `${one(ROUTES)}\ntools: [${JSON.stringify(tool)}]`;
+    expect(parseAgentsFile(text, TERMS).tools).toEqual([tool]);
+    expect(parseAgentsFile(one(ROUTES), TERMS).tools).toEqual([]);
+  });
+
+  it.each([
+    ['[{ id: clock, kind: http }]', '/tools/0/description is missing; /tools/0/request is missing'],
+    ['[{ id: clock, kind: magic }]', '/tools/0/kind must be one of http, mcp'],
+    ['[{ id: a, kind: mcp, command: ls }]', '/tools/0/command is not allowed here: MCP_STDIO is off'],
+    [
+      "[{ id: a, kind: mcp, url: 'https://x' }, { id: a, kind: mcp, url: 'https://y' }]",
+      '/tools/1/id is taken by a tool before it',
+    ],
+  ])('is refused with tools %s', (tools, message) => {
+    expect(() => parseAgentsFile(`${one(ROUTES)}\ntools: ${tools}`, TERMS)).toThrow(message);
+  });
+
   it('takes one time to answer for all kinds, or one for each', () => {
     const seconds = (policy: string): unknown =>
-      parseAgentsFile(one(`${ROUTES}, policy: { ${policy} }`), RUNNERS).map(decodeAgent)[0]?.policy.confirmationSeconds;
+      parseAgentsFile(one(`${ROUTES}, policy: { ${policy} }`), TERMS).agents.map(decodeAgent)[0]?.policy
+        .confirmationSeconds;
     const all = (value: number): object => ({
       tool_confirmation: value,
       question: value,
@@ -126,7 +147,7 @@ describe('the agents file', () => {
   it('as it comes with the repository declares the bundled agents, and two that are supervised', async () => {
     const text = await readFile(new URL('../../../../agents.yaml', import.meta.url), 'utf8');
     const runners = RUNNERS.map(({ kind }) => ({ kind, optionsSchema: { type: 'object' } }));
-    const agents = parseAgentsFile(text, runners).map(decodeAgent);
+    const agents = parseAgentsFile(text, { runners, stdio: 'off' }).agents.map(decodeAgent);
     expect(agents.map(({ id, types }) => [id, types])).toEqual([
       ['text-analyst', ['nlp_analysis']],
       ['site-builder', ['web_demo']],

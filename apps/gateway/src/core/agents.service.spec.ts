@@ -7,6 +7,7 @@ import {
   DEFAULT_POLICY,
   type StoredAgent,
 } from '#lib/domain';
+import { BUILTIN_TOOLS } from '#lib/tools';
 import { MemoryEventBus } from '../../../../test/support/memory-event-bus.js';
 import { SilentLogger } from '../../../../test/support/silent-logger.js';
 import { until } from '../../../../test/support/until.js';
@@ -86,7 +87,9 @@ async function setUp(...agents: StoredAgent[]): Promise<{
   await directory.open();
   return {
     store,
-    service: new AgentsService(directory, store),
+    service: new AgentsService(directory, store, {
+      find: (name) => (name === 'gone' ? undefined : BUILTIN_TOOLS.get('summarise')),
+    }),
     edits: new AgentEditsService(store, directory, RUNNERS),
   };
 }
@@ -115,7 +118,7 @@ describe('AgentsService', () => {
 
   it('names no tool that the policy of the agent denies', async () => {
     const policy = { ...DEFAULT_POLICY, tools: { read: 'confirm', write: 'deny' } } as const;
-    const { service } = await setUp(agent('a', { tools: ['read', 'write'], policy }));
+    const { service } = await setUp(agent('a', { tools: ['read', 'write', 'gone'], policy }));
     expect(await service.capabilities(caller, 'a')).toMatchObject({ tools: ['read'] });
   });
 

@@ -9,6 +9,7 @@ import {
   isVisibleTo,
   outlookOn,
 } from '#lib/domain';
+import type { ToolCatalog } from '#lib/tools';
 import type { AgentDirectory } from './agent.directory.js';
 import { type Caller, isOperator } from './caller.js';
 
@@ -62,6 +63,7 @@ export class AgentsService {
   constructor(
     private readonly directory: AgentDirectory,
     private readonly store: AgentStore,
+    private readonly tools: ToolCatalog,
   ) {}
 
   /** By id. */
@@ -102,6 +104,7 @@ export class AgentsService {
       tools: agent.tools.filter(
         (tool) =>
           outlookOn(tool, agent.policy.tools).verdict !== 'deny' &&
+          this.tools.find(tool, caller.tenant) !== undefined &&
           routes.some((route) => route.tools?.includes(tool) ?? true),
       ),
       events: Object.keys(EVENTS).filter((type) => events.has(type)),

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type AnswerRequest, type Claim, type Submission, type TaskKey, SCOPES } from '#lib/domain';
 import { EventWriter, type OpenConfirmation } from '#lib/execution';
 import { Database, PgEventLog, PgRunStore, PgTaskStore } from '#lib/persistence';
+import { BUILTIN_CATALOG } from '#lib/tools';
 import { newEventId } from '#lib/platform';
 import { createDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { MemoryEventBus } from '../../../../test/support/memory-event-bus.js';
@@ -45,7 +46,7 @@ function createGateway(name: string): Gateway {
   // Nobody waits for a stream here.
   const tasks = new TasksService(store, undefined as unknown as StreamHub, undefined as unknown as Quotas);
   const enqueuer = new RunEnqueuer(queue, logger, { advance: () => undefined });
-  const answers = new AnswersService(tasks, store, writer, enqueuer);
+  const answers = new AnswersService(tasks, store, writer, { enqueuer, tools: BUILTIN_CATALOG });
   const cancellations = new CancellationsService(tasks, { writer, bus, queue });
   return { database, store, runs: new PgRunStore(database), log, writer, answers, cancellations };
 }

@@ -10,10 +10,11 @@ import {
   toTaskAnswer,
 } from '#lib/domain';
 import { draftDenials, draftResumed, type EventWriter, OversizeError, type WriteOutcome } from '#lib/execution';
+import type { ToolCatalog } from '#lib/tools';
 import { auditOf, type Caller } from './caller.js';
 import type { RunEnqueuer } from './run.enqueuer.js';
 import type { TasksService } from './tasks.service.js';
-import { checkArguments } from './tool-arguments.js';
+import { argumentsCheck } from './tool-arguments.js';
 
 /** An answer to what a task waits for. */
 export interface ResumeRequest {
@@ -37,7 +38,7 @@ export class AnswersService {
     private readonly tasks: TasksService,
     private readonly store: TaskStore,
     private readonly writer: EventWriter,
-    private readonly enqueuer: RunEnqueuer,
+    private readonly means: { readonly enqueuer: RunEnqueuer; readonly tools: ToolCatalog },
   ) {}
 
   /**
@@ -46,7 +47,11 @@ export class AnswersService {
    */
   async resume(caller: Caller, taskId: string, request: ResumeRequest): Promise<Resumed> {
     const wait = await this.currentWait(caller, taskId, request);
-    const items = decideAnswer(wait.task.pendingConfirmations, request.answer, checkArguments);
+    const items = decideAnswer(
+      wait.task.pendingConfirmations,
+      request.answer,
+      argumentsCheck(this.means.tools, caller.tenant),
+    );
     const outcome = await this.accept(caller, wait, { items, requestId: request.requestId });
     if (outcome.kind === 'refused') throw new Error('an answer was refused', { cause: outcome.cause });
     if (outcome.kind === 'unavailable') {
@@ -54,7 +59,7 @@ export class AnswersService {
     }
     if (outcome.kind === 'fenced') throw await this.whyLate(caller, wait);
     const { taskKey, pool, priority, runNo } = wait.task;
-    this.enqueuer.add({ taskKey, runNo: runNo + 1, pool, priority, delayMs: 0 });
+    this.means.enqueuer.add({ taskKey, runNo: runNo + 1, pool, priority, delayMs: 0 });
     return { taskId: wait.task.taskId, state: 'running', runNo: runNo + 1 };
   }
 

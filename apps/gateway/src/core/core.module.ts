@@ -15,6 +15,7 @@ import {
   RunQueue,
   type SessionStore,
   TaskStore,
+  type ToolStore,
   TaskTokens,
   type UploadStore,
   type UsageStore,
@@ -22,7 +23,7 @@ import {
 } from '#lib/domain';
 import { EventWriter, SessionAdvancer } from '#lib/execution';
 import { PromMetrics, Readiness } from '#lib/platform';
-import type { ToolCatalog } from '#lib/tools';
+import { ToolDirectory, type ToolOptions } from '#lib/tools';
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { AgentDirectory } from './agent.directory.js';
 import { AgentEditsService } from './agent-edits.service.js';
@@ -49,6 +50,7 @@ import { StreamsService } from './streams.service.js';
 import { SubmissionsService } from './submissions.service.js';
 import { SyncService } from './sync.service.js';
 import { TaskTokenAuthenticator } from './task-token.authenticator.js';
+import { ToolsService } from './tools.service.js';
 import { TasksService } from './tasks.service.js';
 import { ToolCallsService } from './tool-calls.service.js';
 import { UploadsService } from './uploads.service.js';
@@ -62,6 +64,8 @@ export interface CorePorts {
   readonly sessions: SessionStore;
   readonly log: EventLog;
   readonly agents: AgentStore;
+  readonly toolStore: ToolStore;
+  readonly toolOptions: ToolOptions;
   readonly keys: KeyStore;
   readonly audit: AuditTrail;
   readonly auditReader: AuditReader;
@@ -90,7 +94,6 @@ export interface CorePorts {
   readonly tokens: TaskTokens;
   readonly outbound: OutboundClient;
   readonly calls: RunCalls;
-  readonly catalog: ToolCatalog;
   readonly runners: readonly (RunnerKind & RunnerTraits)[];
 }
 
@@ -143,6 +146,7 @@ function serviceProviders(ports: CorePorts): readonly NamedProvider[] {
     ...writingServices(ports),
     ...sharedServices(ports),
     ...agentServices(ports),
+    ...toolServices(ports),
     ...taskServices(ports),
     ...artifactServices(ports),
     ...runServices(ports),
@@ -171,13 +175,29 @@ function agentServices(ports: CorePorts): readonly NamedProvider[] {
     },
     {
       provide: AgentsService,
-      useFactory: (directory: AgentDirectory) => new AgentsService(directory, ports.agents),
-      inject: [AgentDirectory],
+      useFactory: (directory: AgentDirectory, tools: ToolDirectory) =>
+        new AgentsService(directory, ports.agents, tools),
+      inject: [AgentDirectory, ToolDirectory],
     },
     {
       provide: AgentEditsService,
       useFactory: (directory: AgentDirectory) => new AgentEditsService(ports.agents, directory, ports.runners),
       inject: [AgentDirectory],
+    },
+  ];
+}
+
+function toolServices(ports: CorePorts): readonly NamedProvider[] {
+  const { toolStore: store, toolOptions: options } = ports;
+  return [
+    {
+      provide: ToolDirectory,
+      useFactory: () => new ToolDirectory({ ...ports, ...options, store, watcher: 'gateway', isWatching: false }),
+    },
+    {
+      provide: ToolsService,
+      useFactory: (directory: ToolDirectory) => new ToolsService({ ...ports, store }, directory, options.stdio),
+      inject: [ToolDirectory],
     },
   ];
 }
@@ -214,9 +234,9 @@ function taskServices(ports: CorePorts): readonly NamedProvider[] {
     },
     {
       provide: AnswersService,
-      useFactory: (tasks: TasksService, writer: EventWriter, enqueuer: RunEnqueuer) =>
-        new AnswersService(tasks, ports.tasks, writer, enqueuer),
-      inject: [TasksService, EventWriter, RunEnqueuer],
+      useFactory: (tasks: TasksService, writer: EventWriter, enqueuer: RunEnqueuer, tools: ToolDirectory) =>
+        new AnswersService(tasks, ports.tasks, writer, { enqueuer, tools }),
+      inject: [TasksService, EventWriter, RunEnqueuer, ToolDirectory],
     },
     {
       provide: StreamsService,
@@ -243,8 +263,8 @@ function runServices(ports: CorePorts): readonly NamedProvider[] {
     },
     {
       provide: ToolCallsService,
-      useFactory: (writer: EventWriter) => new ToolCallsService({ ...ports, writer }),
-      inject: [EventWriter],
+      useFactory: (writer: EventWriter, catalog: ToolDirectory) => new ToolCallsService({ ...ports, writer, catalog }),
+      inject: [EventWriter, ToolDirectory],
     },
   ];
 }

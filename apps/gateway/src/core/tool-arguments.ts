@@ -1,17 +1,10 @@
 import type { ArgumentsCheck } from '#lib/domain';
-import { toolParameters, compileSchema, type SchemaCheck } from '#lib/tools';
+import { argumentFaults, type ToolCatalog } from '#lib/tools';
 
-const checks = new Map<string, SchemaCheck>();
-
-/** Checks arguments that somebody changed. Those of a tool whose schema is not known here are left to the tool. */
-export const checkArguments: ArgumentsCheck = (toolName, args) => checkOf(toolName)?.(args) ?? [];
-
-function checkOf(toolName: string): SchemaCheck | undefined {
-  const known = checks.get(toolName);
-  if (known) return known;
-  const parameters = toolParameters(toolName);
-  if (!parameters) return undefined;
-  const check = compileSchema(parameters);
-  checks.set(toolName, check);
-  return check;
+/** Checks arguments that somebody changed. Those of a tool that is not known here are left to whoever makes the call. */
+export function argumentsCheck(catalog: ToolCatalog, tenant: string): ArgumentsCheck {
+  return (toolName, args) => {
+    const tool = catalog.find(toolName, tenant);
+    return tool ? argumentFaults(tool, args) : [];
+  };
 }

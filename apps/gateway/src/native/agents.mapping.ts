@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AgentRecord } from '#lib/domain';
-import type { Expectation } from '../core/agent-edits.service.js';
+
 import type { AgentCapabilities, AgentView } from '../core/agents.service.js';
+import type { Expectation } from '../core/declaration-edit.js';
 import { invalid } from '../http/dto.js';
 import type { AgentAnswer, AgentsAnswer, CapabilitiesAnswer } from './answer.dto.js';
 import type { PageQuery } from './query.dto.js';

@@ -9,6 +9,7 @@ import { PlannedController } from './planned.controller.js';
 import { ResumeController } from './resume.controller.js';
 import { SubmitController } from './submit.controller.js';
 import { TasksController } from './tasks.controller.js';
+import { ToolsController } from './tools.controller.js';
 import { UploadsController } from './uploads.controller.js';
 import { WebhooksController } from './webhooks.controller.js';
 
@@ -25,6 +26,7 @@ import { WebhooksController } from './webhooks.controller.js';
     AgentsController,
     WebhooksController,
     DeliveriesController,
+    ToolsController,
     PlannedController,
   ],
 })

@@ -6,6 +6,8 @@ import { Test } from '@nestjs/testing';
 import request from 'supertest';
 import { DEFAULT_POLICY, DomainError, Logger, SCOPES } from '#lib/domain';
 import type { BlobRange, Scope, TaskFilter, TaskId, TaskKey, TaskSnapshot } from '#lib/domain';
+import type { Tool } from '#lib/tools';
+import { ToolsService, type ToolView } from '../core/tools.service.js';
 import { AgentEditsService } from '../core/agent-edits.service.js';
 import { AgentsService } from '../core/agents.service.js';
 import type { AgentView } from '../core/agents.service.js';
@@ -272,6 +274,38 @@ const edits: Fake<AgentEditsService> = {
   },
 };
 
+const tool: Tool = {
+  name: 'clock',
+  description: 'Tells the time.',
+  parameters: { type: 'object' },
+  idempotent: true,
+  kind: 'http',
+  version: 'digest',
+  timeoutMs: 5_000,
+  secretFields: [],
+  execute: () => Promise.reject(new Error('not called')),
+};
+const toolView = (id: string): ToolView => ({
+  id,
+  kind: 'http',
+  standing: 'ready',
+  tool,
+  stored: { id, source: { kind: 'http' }, origin: 'api', version: 3, updatedAtMs: 0 },
+});
+const tools: Fake<ToolsService> = {
+  list: () => ['b', 'a', 'c'].map(toolView),
+  get: (_caller, id) => toolView(id),
+  put: async (_caller, edit) => {
+    seen.push(edit);
+    return { view: toolView(edit.toolId), isNew: edit.toolId === 'new' };
+  },
+  remove: async (_caller, edit) => void seen.push(edit),
+  accept: async (_caller, ...given) => {
+    seen.push(given);
+    return toolView('a');
+  },
+};
+
 const ports = [
   { provide: Authenticator, useClass: KeyPerScope },
   { provide: Logger, useValue: { error: (...line: unknown[]) => seen.push(line) } },
@@ -287,6 +321,7 @@ const ports = [
   { provide: AgentEditsService, useValue: edits },
   { provide: WebhooksService, useValue: {} },
   { provide: DeliveriesService, useValue: {} },
+  { provide: ToolsService, useValue: tools },
 ];
 
 @Module({ providers: ports, exports: ports.map(({ provide }) => provide) })
@@ -868,6 +903,8 @@ describe('the description of the contract', () => {
       'post /v1/keys': 'keys:write',
       'delete /v1/keys/{id}': 'keys:write',
       'get /v1/tools': 'tools:read',
+      'get /v1/tools/{id}': 'tools:read',
+      'post /v1/tools/{id}:accept': 'tools:write platform:admin',
       'put /v1/tools/{id}': 'tools:write platform:admin',
       'delete /v1/tools/{id}': 'tools:write platform:admin',
       'get /v1/webhooks': 'webhooks:read',
@@ -907,8 +944,8 @@ describe('the description of the contract', () => {
   });
 
   it('holds every route that is planned to 422, after the scopes', async () => {
-    const planned = (await operations()).filter(({ path }) => /keys|tools/.test(path));
-    expect(planned).toHaveLength(6);
+    const planned = (await operations()).filter(({ path }) => /keys/.test(path));
+    expect(planned).toHaveLength(3);
     for (const { method, path } of planned) {
       const call = (key: string): request.Test =>
         request(app.getHttpServer())

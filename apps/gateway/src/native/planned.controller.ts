@@ -1,4 +1,4 @@
-import { Controller, Delete, Get, Post, Put } from '@nestjs/common';
+import { Controller, Delete, Get, Post } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { Scopes } from '../http/scopes.decorator.js';
 import { notAvailable } from './submit.mapping.js';
@@ -31,26 +31,5 @@ export class PlannedController {
   @Delete('keys/:id')
   revokeKey(): never {
     throw notAvailable('', 'Revoking a key');
-  }
-
-  @Planned()
-  @Scopes('tools:read')
-  @Get('tools')
-  listTools(): never {
-    throw notAvailable('', 'Listing tools');
-  }
-
-  @Planned()
-  @Scopes('tools:write', 'platform:admin')
-  @Put('tools/:id')
-  putTool(): never {
-    throw notAvailable('', 'Changing a tool');
-  }
-
-  @Planned()
-  @Scopes('tools:write', 'platform:admin')
-  @Delete('tools/:id')
-  removeTool(): never {
-    throw notAvailable('', 'Removing a tool');
   }
 }

@@ -42,8 +42,12 @@ export interface AgentFileEntry {
 export abstract class AgentStore {
   /** Every agent, disabled ones too. */
   abstract all(): Promise<readonly StoredAgent[]>;
-  /** Makes the file's declarations the agents there are, unless the file applied last has the same digest; returns whether it did. */
-  abstract applyFile(digest: string, agents: readonly AgentFileEntry[]): Promise<boolean>;
+  /** Makes the file's declarations the agents and tools there are, unless the file applied last has the same digest; returns whether it did. */
+  abstract applyFile(
+    digest: string,
+    agents: readonly AgentFileEntry[],
+    tools?: readonly AgentFileEntry[],
+  ): Promise<boolean>;
   /**
    * Changes one agent, with the record of who did, in one transaction. `decide` sees all agents as they are while nobody
    * else can change them, and says what is to be; when it throws, nothing is written and its error is thrown.

@@ -7,10 +7,12 @@ import {
   type RunPolicy,
   type StoredAgent,
 } from '#lib/domain';
+import { newEventId } from '#lib/platform';
 import type { DataSource, EntityManager } from 'typeorm';
 import { AgentRow, AgentsFileRow, BackendVersionRow } from '../entities/agent.row.js';
 import { orUnavailable } from '../unavailable.js';
-import { auditValues, insertAuditValues } from './audit.columns.js';
+import { uuidOf } from './event-id.js';
+import { APPLY_TOOLS, TOOLS_LOCK } from './pg-tool-store.js';
 
 /** Agents and backend versions in Postgres. */
 export class PgAgentStore extends AgentStore {
@@ -23,7 +25,11 @@ export class PgAgentStore extends AgentStore {
   }
 
   /** One gateway at a time: of many that bring the same file, one applies it. An older file that comes back is new again. */
-  override async applyFile(digest: string, agents: readonly AgentFileEntry[]): Promise<boolean> {
+  override async applyFile(
+    digest: string,
+    agents: readonly AgentFileEntry[],
+    tools: readonly AgentFileEntry[] = [],
+  ): Promise<boolean> {
     return this.alone(async (manager) => {
       const [latest] = await manager.getRepository(AgentsFileRow).find({ order: { appliedAt: 'DESC' }, take: 1 });
       if (latest?.digest === digest) return false;
@@ -31,6 +37,8 @@ export class PgAgentStore extends AgentStore {
       const ids = agents.map((agent) => agent.id);
       await manager.query('delete from agents where id <> all ($1)', [ids]);
       await manager.query(UPSERT_AGENTS, [ids, agents.map((agent) => JSON.stringify(agent))]);
+      await manager.query('select pg_advisory_xact_lock($1)', [TOOLS_LOCK]);
+      await manager.query(APPLY_TOOLS, [tools.map(({ id }) => id), tools.map((tool) => JSON.stringify(tool))]);
       return true;
     });
   }
@@ -88,7 +96,15 @@ async function write(manager: EntityManager, { id, source, replaces, audit }: Ag
     id,
     JSON.stringify(source),
     replaces ?? null,
-    ...auditValues(audit),
+    uuidOf(newEventId()),
+    audit.tenant,
+    audit.principal,
+    audit.keyId,
+    audit.action,
+    audit.target,
+    audit.outcome,
+    audit.details,
+    audit.requestId,
   ]);
   const [row] = rows;
   if (!row) throw new Error('an agent changed while nobody could change it');
@@ -119,7 +135,8 @@ with written as (
   returning version, updated_at
 ),
 audited as (
-  ${insertAuditValues(4, 'written')}
+  insert into audit_records (id, tenant, principal, key_id, action, target, outcome, details, request_id)
+  select $4, $5, $6, $7, $8, $9, $10, $11, $12 from written
 )
 select version, updated_at from written`;
 
