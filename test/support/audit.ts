@@ -1,8 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { HeadSigner, Sealer } from '#lib/audit';
+import { describe, exportLines, ExportVerifier, HeadSigner, Sealer } from '#lib/audit';
 import { type AuditEntry, type Logger } from '#lib/domain';
-import { Database, PgAuditLedger, SEALER_ROLE } from '#lib/persistence';
+import { Database, PgAuditLedger, PgAuditReader, SEALER_ROLE } from '#lib/persistence';
 import { SilentLogger } from './silent-logger.js';
+import { until } from './until.js';
 
 /** A new key for heads: the private half in PEM, as in AUDIT_KEY_FILE, and the public one. */
 export function mintAuditKey(): { readonly pem: string; readonly publicPem: string; readonly signer: HeadSigner } {
@@ -34,4 +35,29 @@ export function auditEntry(changes: Partial<AuditEntry> = {}): AuditEntry {
     requestId: 'r-1',
     ...changes,
   };
+}
+
+/** Seals what is not sealed yet, and says what an auditor would find in the whole trail; signatures are not looked at. */
+export async function trailFaults(databaseUrl: string): Promise<readonly string[]> {
+  const { sealer, ledger, close } = openSealer(databaseUrl);
+  const database = new Database({ databaseUrl, max: 1, name: 'auditor' });
+  try {
+    const settled = async (): Promise<boolean> => {
+      await sealer.run();
+      return sealer.fault !== undefined || (await ledger.lagSeconds()) === 0;
+    };
+    await until(settled, { timeoutMs: 30_000, what: 'the audit trail to be sealed' });
+    if (sealer.fault !== undefined) return [`the trail is not sealed: ${sealer.fault}`];
+    const verifier = new ExportVerifier({ keys: undefined, checkpoints: [] });
+    let lines = 0;
+    for await (const page of exportLines(new PgAuditReader(database), {})) {
+      for (const line of page) verifier.add(line, (lines += 1));
+    }
+    const { findings, unsealed } = verifier.end();
+    const left = unsealed > 0 ? [`${unsealed} records are not sealed`] : [];
+    return [...findings.map(describe), ...left];
+  } finally {
+    await database.close();
+    await close();
+  }
 }

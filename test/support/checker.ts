@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { encodeEnvelope, isTerminalEvent, type StoredEvent, type TaskId, type TaskKey } from '#lib/domain';
 import { Database, PgEventLog } from '#lib/persistence';
+import { trailFaults } from './audit.js';
 import type { ClientHistory, Mutation, SentRequest, Subscription } from './history.js';
 import { assertProjections } from './projections.js';
 import type { Effect } from './scripted/index.js';
@@ -11,7 +12,7 @@ const RULES = {
   b: 'every task has exactly one end, and nothing after it',
   c: 'every subscriber has seen the log from its cursor, without gap, in its bytes',
   d: 'rows are what events say',
-  e: 'every acknowledged change has one audit record, and no other is there',
+  e: 'every acknowledged change has one audit record, no other is there, and the trail verifies',
   f: 'no side effect happened twice, or without being in the log',
   g: 'tasks of a session run one after another, in the order in which they came',
 } as const;
@@ -48,6 +49,8 @@ interface Evidence {
   /** Request ids of the audit records, by action and task. */
   readonly audit: ReadonlyMap<string, readonly string[]>;
   readonly effects: readonly Effect[];
+  /** What verifying the audit trail has found. */
+  readonly trail: readonly string[];
 }
 
 /**
@@ -59,7 +62,12 @@ export async function checkHistory(
   history: ClientHistory,
   effects: readonly Effect[] = [],
 ): Promise<Verdict> {
-  const evidence: Evidence = { history, effects, ...(await readDatabase(databaseUrl)) };
+  const evidence: Evidence = {
+    history,
+    effects,
+    trail: await trailFaults(databaseUrl),
+    ...(await readDatabase(databaseUrl)),
+  };
   const projections = await assertProjections(databaseUrl).then(
     () => [],
     (error: unknown) => [String(error)],
@@ -69,7 +77,7 @@ export async function checkHistory(
     b: wrongEnds(evidence),
     c: brokenStreams(evidence),
     d: projections,
-    e: wrongAudit(evidence),
+    e: [...wrongAudit(evidence), ...evidence.trail],
     f: wrongEffects(evidence),
     g: overlaps(evidence),
   };
@@ -113,6 +121,8 @@ async function readDatabase(databaseUrl: string): Promise<Pick<Evidence, 'tasks'
       'select action, target, request_id from audit_records',
     );
     for (const { action, target, request_id: requestId } of records.rows) {
+      // What else is recorded, denied attempts and what the system does by itself, is nothing a client has asked for.
+      if (!(action in MOST)) continue;
       const name = auditName(action, target);
       audit.set(name, [...(audit.get(name) ?? []), requestId]);
     }

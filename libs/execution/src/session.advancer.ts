@@ -1,4 +1,5 @@
 import {
+  type AuditEntry,
   encodeRunSignal,
   type EventBody,
   type EventBus,
@@ -101,6 +102,7 @@ export class SessionAdvancer {
       taskId,
       guard: { kind: 'control', from: [state], runOpen, runNo },
       events: events.map(draftEvent),
+      audit: [overtaking(task)],
     });
     if (outcome.kind !== 'stored') return false;
     // Only a hint: the runtime learns the same from its next append or renewal.
@@ -108,4 +110,20 @@ export class SessionAdvancer {
     if (runOpen && runtimeId !== null) this.ports.bus.signal(runtimeChannel(runtimeId), signal).catch(() => undefined);
     return true;
   }
+}
+
+/** Nobody has asked for this by name: it follows from what the later task was submitted with. */
+function overtaking({ taskId, by }: OvertakenTask): AuditEntry {
+  const { tenant, principal } = by;
+  const details = JSON.stringify({ by: by.taskId });
+  return {
+    tenant,
+    principal,
+    keyId: '',
+    action: 'task.overtake',
+    target: taskId,
+    outcome: 'allowed',
+    details,
+    requestId: '',
+  };
 }

@@ -4,7 +4,7 @@ import type { DueTask, RunJob } from './run-store.js';
 /** An unfinished task that a later one of its session is to end, and who submitted that one. */
 export interface OvertakenTask extends DueTask {
   readonly cancelRequested: boolean;
-  readonly by: { readonly taskId: TaskId; readonly principal: string };
+  readonly by: { readonly tenant: string; readonly taskId: TaskId; readonly principal: string };
 }
 
 /** What follows from looking at sessions. */

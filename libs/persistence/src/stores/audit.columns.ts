@@ -40,10 +40,13 @@ export function insertAudit(from: string, sources: AuditSources = {}): string {
   return `insert into audit_records (${COLUMNS.join(', ')})\n  select ${values.join(', ')} from ${from}`;
 }
 
-/** Inserts a record for each row of `from`, whose values are the parameters from `$first` on: those of `auditValues`. */
-export function insertAuditValues(first: number, from = '(select) as once'): string {
-  const sources = COLUMNS.map((column, index) => [column, `$${first + index}::${TYPES[column]}`] as const);
-  return insertAudit(from, Object.fromEntries(sources));
+/**
+ * Inserts a record for each row of `from`, whose values are the parameters from `$first` on: those of `auditValues`, unless
+ * `sources` say otherwise.
+ */
+export function insertAuditValues(first: number, from = '(select) as once', sources: AuditSources = {}): string {
+  const values = COLUMNS.map((column, index) => [column, `$${first + index}::${TYPES[column]}`] as const);
+  return insertAudit(from, { ...Object.fromEntries(values), ...sources });
 }
 
 /** What a record of this entry is written with. */

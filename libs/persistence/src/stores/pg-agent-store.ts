@@ -3,6 +3,7 @@ import {
   type AgentEdit,
   type AgentFileEntry,
   AgentStore,
+  type AuditEntry,
   type BackendVersion,
   type RunPolicy,
   type StoredAgent,
@@ -33,7 +34,7 @@ export class PgAgentStore extends AgentStore {
     return this.alone(async (manager) => {
       const [latest] = await manager.getRepository(AgentsFileRow).find({ order: { appliedAt: 'DESC' }, take: 1 });
       if (latest?.digest === digest) return false;
-      await manager.query(APPLIED, [digest]);
+      await manager.query(APPLIED, [digest, ...auditValues(appliedFile(digest, agents.length))]);
       const ids = agents.map((agent) => agent.id);
       await manager.query('delete from agents where id <> all ($1)', [ids]);
       await manager.query(UPSERT_AGENTS, [ids, agents.map((agent) => JSON.stringify(agent))]);
@@ -114,8 +115,18 @@ async function write(manager: EntityManager, { id, source, replaces, audit }: Ag
 const LOCK_KEY = 7_305_810_002;
 
 const APPLIED = `
-insert into agents_file (digest, applied_at) values ($1, clock_timestamp())
-on conflict (digest) do update set applied_at = excluded.applied_at`;
+with applied as (
+  insert into agents_file (digest, applied_at) values ($1, clock_timestamp())
+  on conflict (digest) do update set applied_at = excluded.applied_at returning digest
+)
+${insertAuditValues(2, 'applied')}`;
+
+/** A gateway does this when it starts, with the file its operator has given it. */
+function appliedFile(digest: string, agents: number): AuditEntry {
+  const details = JSON.stringify({ agents });
+  const who = { tenant: '*', principal: 'system', keyId: '', requestId: '' };
+  return { ...who, action: 'agents.apply_file', target: digest, outcome: 'allowed', details };
+}
 
 /** Versions come from one sequence: an agent that was removed and comes back has none of its earlier ones. */
 const UPSERT_AGENTS = `

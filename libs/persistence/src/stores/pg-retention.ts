@@ -1,7 +1,32 @@
-import { Retention } from '#lib/domain';
+import { type AuditEntry, Retention } from '#lib/domain';
 import type { Database, Statement } from '../database.js';
+import { auditValues, insertAuditValues } from './audit.columns.js';
 
-const PRUNE: Statement = { name: 'retention.prune', text: 'select prune($1::int) as removed' };
+/** The details that are given, and how much it was. */
+const ADDED = `($9::jsonb || jsonb_build_object('removed', removed))::text`;
+
+/** What was removed, and that it was, in one transaction. */
+const PRUNE: Statement = {
+  name: 'retention.prune',
+  text: `
+with done as materialized (select prune($1::int) as removed),
+audited as (
+  ${insertAuditValues(2, 'done where removed > 0', { details: ADDED })}
+)
+select removed from done`,
+};
+
+/** Nobody asks for it: it is due. */
+const DEED: AuditEntry = {
+  tenant: '*',
+  principal: 'system',
+  keyId: '',
+  action: 'retention.prune',
+  target: '*',
+  outcome: 'allowed',
+  details: '{}',
+  requestId: '',
+};
 
 /** The removal of what is past its time, in Postgres; see migration 0011 for what goes and what stays. */
 export class PgRetention extends Retention {
@@ -10,7 +35,7 @@ export class PgRetention extends Retention {
   }
 
   override async prune(maxRows: number): Promise<number> {
-    const [row] = await this.database.query<{ removed: number }>(PRUNE, [maxRows]);
+    const [row] = await this.database.query<{ removed: number }>(PRUNE, [maxRows, ...auditValues(DEED)]);
     return row?.removed ?? 0;
   }
 }
