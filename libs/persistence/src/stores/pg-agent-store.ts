@@ -8,11 +8,10 @@ import {
   type RunPolicy,
   type StoredAgent,
 } from '#lib/domain';
-import { newEventId } from '#lib/platform';
 import type { DataSource, EntityManager } from 'typeorm';
 import { AgentRow, AgentsFileRow, BackendVersionRow } from '../entities/agent.row.js';
 import { orUnavailable } from '../unavailable.js';
-import { uuidOf } from './event-id.js';
+import { auditValues, insertAuditValues } from './audit.columns.js';
 import { APPLY_TOOLS, TOOLS_LOCK } from './pg-tool-store.js';
 
 /** Agents and backend versions in Postgres. */
@@ -97,15 +96,7 @@ async function write(manager: EntityManager, { id, source, replaces, audit }: Ag
     id,
     JSON.stringify(source),
     replaces ?? null,
-    uuidOf(newEventId()),
-    audit.tenant,
-    audit.principal,
-    audit.keyId,
-    audit.action,
-    audit.target,
-    audit.outcome,
-    audit.details,
-    audit.requestId,
+    ...auditValues(audit),
   ]);
   const [row] = rows;
   if (!row) throw new Error('an agent changed while nobody could change it');
@@ -146,8 +137,7 @@ with written as (
   returning version, updated_at
 ),
 audited as (
-  insert into audit_records (id, tenant, principal, key_id, action, target, outcome, details, request_id)
-  select $4, $5, $6, $7, $8, $9, $10, $11, $12 from written
+  ${insertAuditValues(4, 'written')}
 )
 select version, updated_at from written`;
 
