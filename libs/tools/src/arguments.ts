@@ -1,4 +1,3 @@
-import { BUILTIN_TOOLS } from './builtin/catalog.js';
 import type { Tool } from './contract/tool.js';
 import { compileSchema, type SchemaCheck, type SchemaFault } from './schemas.js';
 
@@ -9,11 +8,6 @@ const MAX_CHECKS = 1_000;
 const checks = new Map<string, SchemaCheck>();
 
 type Checked = Pick<Tool, 'version' | 'kind' | 'parameters'>;
-
-/** JSON Schema of the arguments of a tool we know; undefined for any other name. */
-export function toolParameters(toolName: string): Tool['parameters'] | undefined {
-  return BUILTIN_TOOLS.get(toolName)?.parameters;
-}
 
 /**
  * What is wrong with the arguments of a call; none when nothing is. Schemas are compiled once; ours strictly: one that says

@@ -1,5 +1,5 @@
 export type { Approval } from './approvals.js';
-export { argumentFaults, toolParameters } from './arguments.js';
+export { argumentFaults } from './arguments.js';
 export { BUILTIN_CATALOG, BUILTIN_TOOLS, prepareBuiltinTools } from './builtin/catalog.js';
 export { targetOf, toolFaults } from './contract/declaration.check.js';
 export type { DeclarationTerms, StdioPolicy } from './contract/declaration.check.js';

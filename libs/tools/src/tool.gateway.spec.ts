@@ -3,7 +3,6 @@ import type { AskedCall, ToolLimits, ToolPolicy } from '#lib/domain';
 import { digestCall } from '#lib/platform';
 import { catalogOf, fakeTool } from '../../../test/support/fake-tools.js';
 import { Approvals } from './approvals.js';
-import { toolParameters } from './arguments.js';
 import { BUILTIN_CATALOG, BUILTIN_TOOLS } from './builtin/catalog.js';
 import { errorOf, ToolGateway, type ToolRights } from './tool.gateway.js';
 
@@ -238,6 +237,5 @@ describe('a call that is made', () => {
     if (decision.outcome === 'denied') throw new Error(decision.code);
     await expect(gateway.perform(decision)).resolves.toMatchObject({ sentiment: { label: 'positive' } });
     for (const name of BUILTIN_TOOLS.keys()) expect(gateway.decide(wanted({}, name)).outcome).toBe('allowed');
-    expect(toolParameters('constructor')).toBeUndefined();
   });
 });

@@ -46,7 +46,7 @@ export function decisionRecord(actor: ToolActor, decision: ToolDecision): AuditE
 }
 
 /** A call that went out, or may have. */
-export type MadeCall = Pick<ToolDecision, 'call' | 'tool' | 'digest'>;
+export type MadeCall = Pick<ToolDecision, 'call' | 'tool'> & Partial<Pick<ToolDecision, 'digest'>>;
 
 /** The record of what became of a call. */
 export function resultRecord(actor: ToolActor, made: MadeCall, { result, durationMs, code }: ToolResult): AuditEntry {
@@ -57,7 +57,7 @@ export function resultRecord(actor: ToolActor, made: MadeCall, { result, duratio
       result,
       ...(code === undefined ? {} : { code }),
       ...(durationMs === undefined ? {} : { duration_ms: durationMs }),
-      arguments_digest: made.digest,
+      ...(made.digest === undefined ? {} : { arguments_digest: made.digest }),
     },
   });
 }

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type AnswerRequest, type Claim, type Submission, type TaskKey, SCOPES } from '#lib/domain';
-import { EventWriter, type OpenConfirmation } from '#lib/execution';
+import { draftEvent, EventWriter, type OpenConfirmation } from '#lib/execution';
 import { Database, PgEventLog, PgRunStore, PgTaskStore } from '#lib/persistence';
-import { BUILTIN_CATALOG } from '#lib/tools';
 import { newEventId } from '#lib/platform';
+import { BUILTIN_TOOLS, rightsOf, type ToolDecision, ToolGateway } from '#lib/tools';
 import { createDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { catalogOf, fakeTool } from '../../../../test/support/fake-tools.js';
 import { MemoryEventBus } from '../../../../test/support/memory-event-bus.js';
 import { MemoryRunQueue } from '../../../../test/support/memory-run-queue.js';
 import { SilentLogger } from '../../../../test/support/silent-logger.js';
@@ -46,7 +47,8 @@ function createGateway(name: string): Gateway {
   // Nobody waits for a stream here.
   const tasks = new TasksService(store, undefined as unknown as StreamHub, undefined as unknown as Quotas);
   const enqueuer = new RunEnqueuer(queue, logger, { advance: () => undefined });
-  const answers = new AnswersService(tasks, store, writer, { enqueuer, tools: BUILTIN_CATALOG });
+  const tools = catalogOf([PAY, ...BUILTIN_TOOLS.values()]);
+  const answers = new AnswersService(tasks, store, writer, { enqueuer, tools });
   const cancellations = new CancellationsService(tasks, { writer, bus, queue });
   return { database, store, runs: new PgRunStore(database), log, writer, answers, cancellations };
 }
@@ -65,6 +67,17 @@ afterAll(async () => {
   }
   await test.drop();
 });
+
+/** A tool that is not the product's own. */
+const PAY = fakeTool('pay', async () => 'paid', {
+  parameters: { type: 'object', properties: { to: { type: 'string' } }, required: ['to'], additionalProperties: false },
+});
+const ASK_PAY: OpenConfirmation = {
+  tool_call_id: 'p1',
+  kind: 'tool_confirmation',
+  tool_name: 'pay',
+  arguments: { to: 'ann' },
+};
 
 const callerOf = (principal: string, change: Partial<Caller> = {}): Caller => ({
   tenant: 'acme',
@@ -417,5 +430,107 @@ describe('the answer a run is given', () => {
       '{"at":2}',
       { decisions: [], input: 'blue', results: [] },
     ]);
+  });
+});
+
+describe('an approval', () => {
+  /** What the tool gateway says of the call in the run that this is the claim of. */
+  function decide(won: Claim, to: string, toolCallId = 'p1'): ToolDecision {
+    const rights = rightsOf({
+      ...won,
+      allowedTools: ['pay'],
+      policy: { ...won.policy, toolPolicy: { pay: 'confirm' } },
+    });
+    const run = { input: '', signal: new AbortController().signal, tenant: won.tenant, taskId: won.taskId };
+    const gateway = new ToolGateway(rights, { catalog: catalogOf([PAY]), taskKey: won.taskKey, run });
+    return gateway.decide({ toolName: 'pay', args: { to }, toolCallId });
+  }
+
+  it('of two that change the arguments differently, at once and at two gateways, is for those of the one that won', async () => {
+    for (let round = 0; round < 8; round += 1) {
+      const task = await waiting({ confirmations: [ASK_PAY] });
+      const edits = ['bob', 'eve'];
+      const answers = await Promise.allSettled(
+        edits.map((to, index) =>
+          resume(
+            task,
+            { decisions: [{ tool_call_id: 'p1', approved: true, edited_args: { to } }] },
+            { at: index === round % 2 ? here : there },
+          ),
+        ),
+      );
+      const won = edits.filter((_, index) => answers[index]!.status === 'fulfilled');
+      expect(won).toHaveLength(1);
+      const run = await claim(task, 2);
+      const codes = ['ann', ...edits].map((to) => {
+        const decision = decide(run, to);
+        return decision.outcome === 'allowed' ? to : decision.code;
+      });
+      expect(codes).toEqual(['changed', ...edits.map((to) => (to === won[0] ? to : 'changed'))]);
+    }
+  });
+
+  it('is used up once, whichever process announces a call with it, and stays used in the runs that follow', async () => {
+    const task = await waiting({ confirmations: [ASK_PAY] });
+    await resume(task, { decisions: [{ tool_call_id: 'p1', approved: true }] });
+    const run = await claim(task, 2);
+    const decision = decide(run, 'ann');
+    if (decision.outcome === 'denied' || !decision.approval) throw new Error('it was not approved');
+    const { place } = decision.approval;
+    const outcomes = await Promise.all(
+      [here, there, here, there].map(({ writer }, index) => {
+        const payload = { tool_call_id: `p${index}`, tool_name: 'pay', approval: place, approved_by: 'alice' };
+        return writer.append({
+          taskKey: task.taskKey,
+          taskId: task.taskId,
+          guard: { kind: 'control', from: ['running'], runOpen: true, runNo: 2 },
+          events: [draftEvent({ type: 'tool.invoked', payload })],
+        });
+      }),
+    );
+    expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['refused', 'refused', 'refused', 'stored']);
+    expect((await types(task.taskKey)).filter((type) => type === 'tool.invoked')).toHaveLength(1);
+    await here.writer.append({
+      taskKey: task.taskKey,
+      taskId: task.taskId,
+      guard: { kind: 'control', from: ['running'], runOpen: true, runNo: 2 },
+      events: [],
+      dispatch: { runNo: 3, reason: 'handover', delayMs: 0 },
+    });
+    const next = await claim(task, 3);
+    expect(next.asked).toMatchObject([
+      { toolCallId: 'p1', decidedBy: 'alice', usedBy: expect.stringMatching(/^p[0-3]$/) },
+    ]);
+    expect(decide(next, 'ann')).toMatchObject({ outcome: 'denied', code: 'approval_used' });
+  });
+
+  it('with arguments that a tool of any kind does not take is refused by path, and the task waits on', async () => {
+    const task = await waiting({ confirmations: [ASK_PAY] });
+    const wrong = { decisions: [{ tool_call_id: 'p1', approved: true, edited_args: { to: 7 } }] };
+    const { code, faults } = await refusal(resume(task, wrong));
+    expect([code, faults.map(({ path }) => path)]).toEqual(['invalid_edited_args', ['/decisions/0/edited_args/to']]);
+    expect(await rows('select state from task_heads where task_key = $1', task)).toEqual([
+      { state: 'waiting_for_input' },
+    ]);
+  });
+
+  it('that is not given is a denied call in the log, told with the answer and by whom', async () => {
+    const task = await waiting({ confirmations: [ASK_PAY, ASK] });
+    await resume(task, {
+      decisions: [
+        { tool_call_id: 'c1', approved: true },
+        { tool_call_id: 'p1', approved: false },
+      ],
+    });
+    expect((await types(task.taskKey)).slice(-2)).toEqual(['task.resumed', 'tool.denied']);
+    const events = await here.log.page(task.taskKey, 0, { maxEvents: 500, maxBytes: 1 << 20 });
+    expect(JSON.parse(events.at(-1)!.payload)).toEqual({
+      tool_call_id: 'p1',
+      tool_name: 'pay',
+      reason: 'Permission denied by user',
+      code: 'denied_by_user',
+      digest: expect.stringMatching(/^[0-9a-f]{64}$/),
+      denied_by: 'alice',
+    });
   });
 });

@@ -39,6 +39,8 @@ interface Call {
   readonly records: AuditEntry[];
 }
 
+type ToldEnd = Pick<Payload<'tool.completed'>, 'tool_call_id' | 'tool_name'>;
+
 /**
  * The way of a run's calls through the tool gateway. What is decided about a call is recorded with its `tool.invoked`, and
  * what became of it with its end: in the statement that stores the event. A call is held back until its `tool.invoked` is
@@ -68,7 +70,8 @@ export class RunTools {
   /** What the platform adds to an event of the runner that is about a call. */
   readonly add = (event: EventBody): Addition | undefined => {
     if (event.type === 'tool.invoked') return this.announced(event.payload);
-    if (event.type === 'tool.completed' || event.type === 'tool.failed') return this.ended(event.payload);
+    if (event.type === 'tool.completed') return this.ended(event.payload);
+    if (event.type === 'tool.failed') return this.ended(event.payload, event.payload.error.code);
     return undefined;
   };
 
@@ -124,11 +127,13 @@ export class RunTools {
     };
   }
 
-  private ended({ tool_call_id }: { readonly tool_call_id: string }): Addition | undefined {
+  private ended({ tool_call_id, tool_name }: ToldEnd, code?: string): Addition | undefined {
     const { calls } = this.parts.run;
+    const isOurs = this.calls.has(tool_call_id);
     calls.close(tool_call_id);
     const waitingOn = calls.latest;
-    const { records, durationMs } = this.recordsOf(tool_call_id);
+    const { records, durationMs } =
+      !isOurs && code === 'outcome_unknown' ? this.unknown(tool_call_id, tool_name) : this.recordsOf(tool_call_id);
     if (waitingOn === undefined && records.length === 0) return undefined;
     return {
       fields: {
@@ -137,6 +142,16 @@ export class RunTools {
       },
       audit: records,
     };
+  }
+
+  /** A call of an earlier run that ended before the call did. */
+  private unknown(
+    toolCallId: string,
+    toolName: string,
+  ): { readonly records: readonly AuditEntry[]; readonly durationMs?: number } {
+    if (!this.access.gateway.has(toolName)) return { records: [] };
+    const call = { toolName, toolCallId, args: undefined };
+    return { records: [resultRecord(this.access.actor, { call }, { result: 'outcome_unknown' })] };
   }
 
   /** What was announced is what may be called. */
