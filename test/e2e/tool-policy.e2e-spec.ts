@@ -69,7 +69,8 @@ interface Record_ {
 
 async function records(id: string): Promise<Record_[]> {
   const text = `select action, target, outcome, principal, key_id, details from audit_records
-    where action like 'tool.%' and details::json->>'task_id' = $1 order by id`;
+    where action like 'tool.%' and details::json->>'task_id' = $1
+    order by details::json->>'tool_call_id', action`;
   const { rows } = await owner.query<Record_ & { readonly details: string }>(text, [id]);
   return rows.map((row) => ({ ...row, details: JSON.parse(row.details) as Body }));
 }
