@@ -82,7 +82,7 @@ export class McpServers {
       )
     )
       return;
-    const audit = { tenant: '', principal: this.parts.watcher, keyId: '', requestId: '' };
+    const audit = { tenant: '*', principal: this.parts.watcher, keyId: '', requestId: '' };
     const observation = { serverId: source.id, version, listed: wanted, trustNew: source.trust === 'auto', audit };
     if (await this.parts.store.observe(observation)) this.parts.onChanged();
   }
