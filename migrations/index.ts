@@ -8,6 +8,7 @@ import { Sessions1764500000008 } from './0008-sessions.js';
 import { Life1764500000009 } from './0009-life.js';
 import { Artifacts1764500000010 } from './0010-artifacts.js';
 import { AgentsAndRetention1764500000011 } from './0011-agents-and-retention.js';
+import { Callers1764500000012 } from './0012-callers.js';
 import { TokenCalls1764500000013 } from './0013-token-calls.js';
 import { Approvals1764500000014 } from './0014-approvals.js';
 import { Tools1764500000015 } from './0015-tools.js';
@@ -27,6 +28,7 @@ export const MIGRATIONS = [
   Life1764500000009,
   Artifacts1764500000010,
   AgentsAndRetention1764500000011,
+  Callers1764500000012,
   TokenCalls1764500000013,
   Approvals1764500000014,
   Tools1764500000015,

@@ -1,13 +1,11 @@
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
-import { openDataSource, PgKeyStore } from '#lib/persistence';
-import { hashSecret } from '#lib/security';
-import { SCOPES } from '#lib/domain';
 import { describeEachBackingSet } from '../support/backing-sets.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 import { EventStream } from '../support/event-stream.js';
 import { ADMIN_KEY, call, Installation } from '../support/installation.js';
+import { createKeys, type KeyWish } from '../support/keys.js';
 import { until } from '../support/until.js';
 
 jest.setTimeout(60_000);
@@ -27,13 +25,14 @@ describeEachBackingSet(({ redisUrl }) => {
 
   beforeAll(async () => {
     database = await createDatabase();
-    const source = await openDataSource(database.url);
-    const keys = new PgKeyStore(source);
-    const key = { secretHash: hashSecret(SECRET), scopes: SCOPES, expiresAtMs: null };
-    for (const id of KEYS) await keys.put({ ...key, id, tenant: id, principal: 'ann' });
-    await keys.put({ ...key, id: 'slowkey', tenant: 'other', principal: 'bob' });
-    await keys.put({ ...key, id: 'tasky', tenant: 'other', principal: 'carl' });
-    await source.destroy();
+    const wishOf = (id: string, tenant: string, principal: string): KeyWish => ({
+      key: { id, secret: SECRET },
+      tenant,
+      principal,
+    });
+    const owners = KEYS.map((id) => [id, wishOf(id, id, 'ann')] as const);
+    const more = { slowkey: wishOf('slowkey', 'other', 'bob'), tasky: wishOf('tasky', 'other', 'carl') };
+    await createKeys(database.url, { ...Object.fromEntries(owners), ...more });
     const env = { LIMITS_FILE: path.join(import.meta.dirname, 'limits.yaml'), SYNC_WAIT_SECONDS: '1' };
     installation = await Installation.start({ databaseUrl: database.url, redisUrl, gateways: 2, runtimes: 0, env });
     urls = installation.gateways.map(({ url }) => url) as [string, string];

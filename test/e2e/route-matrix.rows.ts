@@ -91,6 +91,10 @@ const ofWebhook = ({ webhook }: World): Ask => ({ params: { id: webhook } });
 const CLOCK = { kind: 'http', description: 'Of the matrix.', request: { url: 'https://example.com/now' } };
 const ofTask = ({ task }: World): Ask => ({ params: { id: task } });
 const named = (id: string) => (): Ask => ({ params: { id } });
+const ofKey = async ({ admin }: World): Promise<Ask> => {
+  const { id } = await admin('POST', '/v1/keys', { scopes: ['keys:write'] });
+  return { params: { id: String(id) } };
+};
 const ofUpload = ({ upload }: World): Ask => ({ params: { aid: upload } });
 
 /**
@@ -153,9 +157,11 @@ export const ROWS: readonly RouteRow[] = [
   },
 
   // keys
-  { route: 'GET /v1/keys', needs: ['keys:read'], ok: 422 },
-  { route: 'POST /v1/keys', needs: ['keys:write'], ok: 422 },
-  { route: 'DELETE /v1/keys/{id}', needs: ['keys:write'], ask: named('x'), ok: 422 },
+  { route: 'GET /v1/keys', needs: ['keys:read'], lists: 'tenant' },
+  { route: 'POST /v1/keys', needs: ['keys:write'], ask: () => ({ body: { scopes: ['keys:write'] } }), ok: 201 },
+  { route: 'GET /v1/keys/{id}', needs: ['keys:read'], ask: ofKey, names: 'tenant' },
+  { route: 'POST /v1/keys/{id}/rotate', needs: ['keys:write'], ask: ofKey, names: 'tenant' },
+  { route: 'DELETE /v1/keys/{id}', needs: ['keys:write'], ask: ofKey, names: 'tenant' },
 
   // audit
   { route: 'GET /v1/audit', needs: ['audit:read'], lists: 'tenant', ask: submits },

@@ -1,8 +1,10 @@
 import { SCOPES, type Scope } from '#lib/domain';
 import { openDataSource, PgKeyStore } from '#lib/persistence';
-import { formatApiKey, hashSecret, mintApiKey } from '#lib/security';
+import { type ApiKey, formatApiKey, hashSecret, mintApiKey } from '#lib/security';
 
 export interface KeyWish {
+  /** Default: a new one. */
+  readonly key?: ApiKey;
   readonly tenant?: string;
   readonly principal?: string;
   /** Default: every scope. */
@@ -28,9 +30,18 @@ export async function createKeys<const Names extends string>(
 }
 
 async function createKey(store: PgKeyStore, wish: KeyWish): Promise<string> {
-  const { tenant = 'default', principal = 'tester', scopes = SCOPES, expiresAtMs = null } = wish;
-  const key = mintApiKey();
-  await store.put({ id: key.id, secretHash: hashSecret(key.secret), tenant, principal, scopes, expiresAtMs });
-  if (wish.revoked) await store.revoke(key.id);
+  const { tenant = 'default', principal = 'tester', scopes = SCOPES, expiresAtMs = null, key = mintApiKey() } = wish;
+  const row = { id: key.id, secretHash: hashSecret(key.secret), tenant, principal, scopes, label: null, expiresAtMs };
+  const audit = {
+    tenant,
+    principal: '',
+    keyId: '',
+    target: key.id,
+    outcome: 'allowed',
+    details: '{}',
+    requestId: '',
+  } as const;
+  await store.put(row, { ...audit, action: 'key.create' });
+  if (wish.revoked) await store.revoke(key.id, { ...audit, action: 'key.revoke' });
   return formatApiKey(key);
 }

@@ -4,6 +4,7 @@ import {
   type LinkKey,
   parseApiKey,
   parseLinkKeys,
+  parseNetworks,
   TOKEN_SETTINGS,
   type TokenOptions,
   OUTBOUND_SETTINGS,
@@ -66,6 +67,17 @@ export const SETTINGS = {
   },
   ...WEBHOOK_SETTINGS,
   ...TOOL_SETTINGS,
+  ISSUERS_FILE: { meaning: 'Issuers whose tokens callers may come with; absent: none.', ...anyText },
+  MAX_AUTH_FAILURES: {
+    default: '60',
+    meaning: 'Failed authentications an address may make in a minute; more are told to wait.',
+    ...integerFrom(1, 1_000_000),
+  },
+  TRUSTED_PROXIES: {
+    meaning: 'Addresses and networks of proxies whose X-Forwarded-For is believed, separated by commas; absent: none.',
+    expects: 'addresses or networks such as 10.0.0.0/8,fd00::/8',
+    parse: parseNetworks,
+  },
   MAX_BODY_BYTES: {
     default: '1048576',
     unit: 'bytes',
@@ -120,6 +132,9 @@ export interface GatewayConfig {
   readonly maxConnections: number;
   readonly webhooks: WebhookOptions;
   readonly tools: ToolOptions;
+  readonly issuersFile: string | undefined;
+  readonly authFailuresPerMinute: number;
+  readonly trustedProxies: readonly string[];
   readonly maxBodyBytes: number;
   readonly maxUploadBytes: number;
   readonly syncWaitMs: number;
@@ -153,6 +168,9 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): GatewayConfig 
     maxConnections: settings.MAX_CONNECTIONS,
     webhooks: webhookOptionsOf(settings),
     tools: toolOptionsOf(settings, env),
+    issuersFile: settings.ISSUERS_FILE === undefined ? undefined : path.resolve(settings.ISSUERS_FILE),
+    authFailuresPerMinute: settings.MAX_AUTH_FAILURES,
+    trustedProxies: settings.TRUSTED_PROXIES ?? [],
     maxBodyBytes: settings.MAX_BODY_BYTES,
     maxUploadBytes: settings.MAX_UPLOAD_BYTES,
     syncWaitMs: settings.SYNC_WAIT_SECONDS * 1_000,

@@ -15,6 +15,7 @@ import { AgentDirectory } from './core/agent.directory.js';
 import { AgentsFileError, parseAgentsFile } from './core/agents-file.js';
 import { Quotas } from './core/quotas.js';
 import { DeliveriesWorker } from './core/deliveries.worker.js';
+import { KeyUses } from './core/key-uses.js';
 import { StreamHub } from './core/stream-hub.js';
 import { openGauges } from './gauges.js';
 import { GatewayModule } from './gateway.module.js';
@@ -135,6 +136,7 @@ async function stop(app: INestApplication, { infrastructure, sweeps, drainMs }: 
   app.get(AgentDirectory, { strict: false }).close();
   await app.get(ToolDirectory, { strict: false }).close();
   app.get(StreamHub, { strict: false }).close();
+  await app.get(KeyUses, { strict: false }).flush();
   await app.get(EventWriter, { strict: false }).close();
   await app.get(SessionAdvancer, { strict: false }).close();
   await app.get(Quotas, { strict: false }).close();

@@ -3,6 +3,7 @@ import {
   type BlobRemovals,
   DomainError,
   type Logger,
+  type OutboundClient,
   type Retention,
   type RunStore,
   type SecretStore,
@@ -38,9 +39,11 @@ import { PromMetrics } from '#lib/platform';
 import {
   GuardedOutbound,
   isSecretOf,
+  IssuerTokens,
   JwtTaskTokens,
   type LinkKey,
   LinkSigner,
+  mintHashedKey,
   parseApiKey,
   secretBoxFrom,
   tokenKeysFrom,
@@ -52,6 +55,7 @@ import { type AuditSealing, openSealing } from './audit.sealing.js';
 import type { GatewayConfig } from './config.js';
 import type { RunnerKind } from './core/agent.declaration.js';
 import type { CorePorts } from './core/core.module.js';
+import { readIssuersFile } from './core/issuers-file.js';
 import { readLimitsFile } from './core/limits-file.js';
 import type { RunnerTraits } from './core/runner-traits.js';
 
@@ -119,7 +123,7 @@ export async function openInfrastructure(
       blobs: storage.blobs,
       ...(await boundsOf(config)),
       ...queuesOf(messaging),
-      keyFormat: { parse: parseApiKey, isSecretOf },
+      ...(await callersOf(config, outbound)),
       ...(await signersOver(new PgSecretStore(source), config, publicUrl)),
       outbound,
       toolOptions: config.tools,
@@ -194,13 +198,21 @@ function queuesOf({ queue, deliveryQueue, bus }: Messaging): Pick<Ports, 'queue'
 }
 
 /** How much and how long. @throws LimitsFileError */
-async function boundsOf({
-  limitsFile,
-  maxUploadBytes,
-  syncWaitMs,
-  webhooks: delivery,
-}: GatewayConfig): Promise<Pick<Ports, 'limits' | 'maxUploadBytes' | 'syncWaitMs' | 'delivery'>> {
-  return { limits: await readLimitsFile(limitsFile), maxUploadBytes, syncWaitMs, delivery };
+type Bounds = Pick<Ports, 'limits' | 'maxUploadBytes' | 'syncWaitMs' | 'authFailuresPerMinute' | 'delivery'>;
+
+async function boundsOf(config: GatewayConfig): Promise<Bounds> {
+  const { limitsFile, maxUploadBytes, syncWaitMs, authFailuresPerMinute, webhooks: delivery } = config;
+  return { limits: await readLimitsFile(limitsFile), maxUploadBytes, syncWaitMs, authFailuresPerMinute, delivery };
+}
+
+/** Whose credentials are believed. @throws IssuersFileError */
+async function callersOf(
+  { issuersFile }: GatewayConfig,
+  outbound: OutboundClient,
+): Promise<Pick<Ports, 'keyFormat' | 'issuerTokens'>> {
+  const issuers = await readIssuersFile(issuersFile);
+  const issuerTokens = issuers.length > 0 ? new IssuerTokens(issuers, outbound) : undefined;
+  return { keyFormat: { parse: parseApiKey, isSecretOf, mint: mintHashedKey }, issuerTokens };
 }
 
 /** What signs links, task tokens and messages. */

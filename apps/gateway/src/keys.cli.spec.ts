@@ -1,39 +1,23 @@
 import { describe, expect, it } from '@jest/globals';
-import { type KeyRecord, KeyStore, SCOPES } from '#lib/domain';
+import { SCOPES } from '#lib/domain';
 import { isSecretOf, parseApiKey } from '#lib/security';
+import { MemoryKeyStore } from '../../../test/support/memory-key-store.js';
 import { runKeys } from './keys.cli.js';
 
-class MemoryKeyStore extends KeyStore {
-  readonly rows = new Map<string, KeyRecord>();
-
-  override async find(id: string): Promise<KeyRecord | undefined> {
-    return this.rows.get(id);
-  }
-
-  override async list(): Promise<readonly KeyRecord[]> {
-    return [...this.rows.values()];
-  }
-
-  override async put(key: Omit<KeyRecord, 'createdAtMs' | 'revokedAtMs'>): Promise<void> {
-    this.rows.set(key.id, { ...key, createdAtMs: NOW, revokedAtMs: null });
-  }
-
-  override async any(): Promise<boolean> {
-    return this.rows.size > 0;
-  }
-
-  override async revoke(id: string): Promise<boolean> {
-    const row = this.rows.get(id);
-    if (!row || row.revokedAtMs !== null) return false;
-    this.rows.set(id, { ...row, revokedAtMs: NOW });
-    return true;
-  }
-}
-
+const AUDIT = {
+  tenant: 't',
+  principal: '',
+  keyId: '',
+  action: 'key.create',
+  target: '',
+  outcome: 'allowed',
+  details: '{}',
+  requestId: '',
+} as const;
 const NOW = Date.parse('2026-03-01T12:00:00Z');
 
 function setUp(hasAdminKey = false): { keys: MemoryKeyStore; run: (line: string) => Promise<string> } {
-  const keys = new MemoryKeyStore();
+  const keys = new MemoryKeyStore(() => NOW);
   const run = (line: string): Promise<string> =>
     runKeys(line.split(' ').filter(Boolean), { keys, hasAdminKey, nowMs: NOW });
   return { keys, run };
@@ -98,24 +82,28 @@ describe('keys list and revoke', () => {
   it('shows the state of every key, and never a secret', async () => {
     const { keys, run } = setUp();
     const put = (id: string, expiresAtMs: number | null): Promise<void> =>
-      keys.put({
-        id,
-        tenant: 't',
-        principal: 'p',
-        scopes: ['tasks:read'],
-        secretHash: new Uint8Array(32),
-        expiresAtMs,
-      });
+      keys.put(
+        {
+          id,
+          tenant: 't',
+          principal: 'p',
+          scopes: ['tasks:read'],
+          secretHash: new Uint8Array(32),
+          label: null,
+          expiresAtMs,
+        },
+        AUDIT,
+      );
     await put('one', null);
     await put('gone', NOW);
     await put('bad', null);
     await expect(run('revoke bad')).resolves.toContain('Key bad is revoked');
     expect(await run('list')).toBe(
       [
-        'ID    TENANT  PRINCIPAL  STATE    CREATED     EXPIRES     SCOPES',
-        'one   t       p          live     2026-03-01  never       tasks:read',
-        'gone  t       p          expired  2026-03-01  2026-03-01  tasks:read',
-        'bad   t       p          revoked  2026-03-01  never       tasks:read',
+        'ID    TENANT  PRINCIPAL  STATE    CREATED     EXPIRES     USED   SCOPES',
+        'one   t       p          live     2026-03-01  never       never  tasks:read',
+        'gone  t       p          expired  2026-03-01  2026-03-01  never  tasks:read',
+        'bad   t       p          revoked  2026-03-01  never       never  tasks:read',
       ].join('\n'),
     );
     expect(JSON.parse(await run('list --json'))[2]).toMatchObject({ id: 'bad', state: 'revoked' });
@@ -126,5 +114,29 @@ describe('keys list and revoke', () => {
     await expect(run('list')).resolves.toBe('There are no keys.');
     await expect(run('revoke one')).rejects.toThrow('There is no live key with the id one.');
     await expect(run('revoke')).rejects.toThrow('revoke takes the id of one key.');
+  });
+});
+
+describe('keys rotate', () => {
+  it('prints a new secret once, lets the old one work for the time it says, and leaves a record', async () => {
+    const { keys, run } = setUp();
+    const first = parseApiKey(/swy_\S+/.exec(await run('create --principal ann --scopes all'))![0])!;
+    const second = parseApiKey(/swy_\S+/.exec(await run(`rotate ${first.id} --hours 2`))![0])!;
+    const { secretHash, retiring } = keys.rows.get(first.id)!;
+    expect([second.id, isSecretOf(second.secret, secretHash)]).toEqual([first.id, true]);
+    expect(retiring.map(({ untilMs, ...old }) => [untilMs, isSecretOf(first.secret, old.secretHash)])).toEqual([
+      [NOW + 7_200_000, true],
+    ]);
+    expect(keys.records.map(({ action, target, tenant }) => [action, target, tenant])).toEqual([
+      ['key.create', first.id, 'default'],
+      ['key.rotate', first.id, 'default'],
+    ]);
+  });
+
+  it('says that there is no such key, or how long it may take', async () => {
+    const { run } = setUp();
+    await expect(run('rotate one')).rejects.toThrow('There is no live key with the id one');
+    await expect(run('rotate one --hours 721')).rejects.toThrow('--hours must be a whole number from 0 to 720.');
+    await expect(run('rotate')).rejects.toThrow('rotate takes the id of one key.');
   });
 });

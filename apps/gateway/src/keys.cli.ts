@@ -1,7 +1,16 @@
-import { isScope, type KeyRecord, type KeyStore, type Scope, SCOPES } from '#lib/domain';
+import {
+  type AuditEntry,
+  isScope,
+  type KeyRecord,
+  type KeyStore,
+  keyStateOf,
+  MAX_LIVE_SECRETS,
+  type Scope,
+  SCOPES,
+} from '#lib/domain';
 import { formatApiKey, hashSecret, mintApiKey } from '#lib/security';
 import { parseArgs } from 'node:util';
-import { ADMIN } from './core/admin-key.js';
+import { ADMIN, systemAudit } from './core/admin-key.js';
 
 /** The command line is not one we know; the message says what is. */
 export class UsageError extends Error {
@@ -18,6 +27,7 @@ export interface KeysContext {
 const USAGE = `Usage:
   npm run keys -- create --principal NAME --scopes A,B [--tenant NAME] [--days N] [--json]
   npm run keys -- list [--json]
+  npm run keys -- rotate ID [--hours N] [--json]
   npm run keys -- revoke ID
 
 Scopes: ${SCOPES.join(' ')}, or all.`;
@@ -25,10 +35,12 @@ Scopes: ${SCOPES.join(' ')}, or all.`;
 const NAME = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
 const DAY_MS = 86_400_000;
 const MAX_DAYS = 36_500;
+const HOUR_MS = 3_600_000;
+const MAX_HOURS = 720;
 
 type Command = (args: readonly string[], context: KeysContext) => Promise<string>;
 
-const COMMANDS: Readonly<Record<string, Command>> = { create, first, list, revoke };
+const COMMANDS: Readonly<Record<string, Command>> = { create, first, list, rotate, revoke };
 
 /** Runs one command and returns what it has to say. @throws UsageError with one message for the person who typed it. */
 export async function runKeys([name = '', ...args]: readonly string[], context: KeysContext): Promise<string> {
@@ -41,7 +53,7 @@ export async function runKeys([name = '', ...args]: readonly string[], context: 
 async function first(_args: readonly string[], { keys, hasAdminKey }: KeysContext): Promise<string> {
   if (hasAdminKey || (await keys.any())) return '';
   const key = mintApiKey();
-  await keys.put({ id: key.id, secretHash: hashSecret(key.secret), ...ADMIN, expiresAtMs: null });
+  await keys.put({ id: key.id, secretHash: hashSecret(key.secret), ...ADMIN }, record('create', ADMIN.tenant, key.id));
   return formatApiKey(key);
 }
 
@@ -56,9 +68,11 @@ async function create(args: readonly string[], { keys, nowMs }: KeysContext): Pr
   const tenant = parseName('--tenant', values.tenant);
   const principal = parseName('--principal', values.principal);
   const scopes = parseScopes(values.scopes);
-  const expiresAtMs = values.days === undefined ? null : nowMs + parseDays(values.days) * DAY_MS;
+  const expiresAtMs =
+    values.days === undefined ? null : nowMs + parseCount('--days', values.days, { from: 1, to: MAX_DAYS }) * DAY_MS;
   const key = mintApiKey();
-  await keys.put({ id: key.id, secretHash: hashSecret(key.secret), tenant, principal, scopes, expiresAtMs });
+  const row = { id: key.id, secretHash: hashSecret(key.secret), tenant, principal, scopes, label: null, expiresAtMs };
+  await keys.put(row, record('create', tenant, key.id));
   const text = formatApiKey(key);
   if (values.json)
     return JSON.stringify({ id: key.id, key: text, tenant, principal, scopes, expires_at: timeOf(expiresAtMs) });
@@ -68,19 +82,56 @@ async function create(args: readonly string[], { keys, nowMs }: KeysContext): Pr
 
 async function list(args: readonly string[], { keys, nowMs }: KeysContext): Promise<string> {
   const { values } = read(args, { json: { type: 'boolean', default: false } });
-  const records = await keys.list();
+  const records = await allOf(keys);
   if (values.json) return JSON.stringify(records.map((record) => encodeRecord(record, nowMs)));
   if (records.length === 0) return 'There are no keys.';
-  const header = ['ID', 'TENANT', 'PRINCIPAL', 'STATE', 'CREATED', 'EXPIRES', 'SCOPES'];
+  const header = ['ID', 'TENANT', 'PRINCIPAL', 'STATE', 'CREATED', 'EXPIRES', 'USED', 'SCOPES'];
   return table([header, ...records.map((record) => rowOf(record, nowMs))]);
+}
+
+async function rotate(args: readonly string[], { keys }: KeysContext): Promise<string> {
+  const options = { hours: { type: 'string', default: '24' }, json: { type: 'boolean', default: false } } as const;
+  const { values, positionals } = read(args, options, true);
+  const id = theOne('rotate', positionals);
+  const hours = parseCount('--hours', values.hours, { from: 0, to: MAX_HOURS });
+  const known = await keys.find(id);
+  const { secret } = mintApiKey();
+  const rotation = { id, secretHash: hashSecret(secret), overlapMs: hours * HOUR_MS };
+  const isRotated = known !== undefined && (await keys.rotate(rotation, record('rotate', known.tenant, id)));
+  if (!isRotated)
+    throw new UsageError(`There is no live key with the id ${id}, or ${MAX_LIVE_SECRETS} secrets of it work already.`);
+  const text = formatApiKey({ id, secret });
+  if (values.json) return JSON.stringify({ id, key: text });
+  return `Key ${id} has a new secret; those before it work for ${hours} h more at most. It is shown only this once:\n\n  ${text}\n`;
 }
 
 async function revoke(args: readonly string[], { keys }: KeysContext): Promise<string> {
   const { positionals } = read(args, {}, true);
-  const [id, ...others] = positionals;
-  if (id === undefined || others.length > 0) throw new UsageError('revoke takes the id of one key.');
-  if (!(await keys.revoke(id))) throw new UsageError(`There is no live key with the id ${id}.`);
+  const id = theOne('revoke', positionals);
+  const known = await keys.find(id);
+  if (!known || !(await keys.revoke(id, record('revoke', known.tenant, id))))
+    throw new UsageError(`There is no live key with the id ${id}.`);
   return `Key ${id} is revoked; gateways refuse it within 5 seconds.`;
+}
+
+async function allOf(keys: KeyStore): Promise<readonly KeyRecord[]> {
+  const records: KeyRecord[] = [];
+  let cursor: string | undefined;
+  do {
+    const { items, nextCursor } = await keys.list({}, { limit: 200, cursor });
+    records.push(...items);
+    cursor = nextCursor;
+  } while (cursor !== undefined);
+  return records;
+}
+
+function record(verb: 'create' | 'rotate' | 'revoke', tenant: string, target: string): AuditEntry {
+  return systemAudit({ tenant, action: `key.${verb}`, target, details: { from: 'npm run keys' } });
+}
+
+function theOne(verb: string, [id, ...others]: readonly string[]): string {
+  if (id === undefined || others.length > 0) throw new UsageError(`${verb} takes the id of one key.`);
+  return id;
 }
 
 type Options = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options']>;
@@ -113,15 +164,10 @@ function parseScopes(value: string | undefined): readonly Scope[] {
   throw new UsageError(`--scopes: ${unknown.join(', ')} is no scope. There are ${SCOPES.join(' ')}, or all.`);
 }
 
-function parseDays(value: string): number {
-  const days = Number(value);
-  if (/^\d+$/.test(value) && days >= 1 && days <= MAX_DAYS) return days;
-  throw new UsageError(`--days must be a whole number from 1 to ${MAX_DAYS}.`);
-}
-
-function stateOf({ expiresAtMs, revokedAtMs }: KeyRecord, nowMs: number): 'live' | 'expired' | 'revoked' {
-  if (revokedAtMs !== null) return 'revoked';
-  return expiresAtMs !== null && expiresAtMs <= nowMs ? 'expired' : 'live';
+function parseCount(option: string, value: string, { from, to }: { from: number; to: number }): number {
+  const count = Number(value);
+  if (/^\d+$/.test(value) && count >= from && count <= to) return count;
+  throw new UsageError(`${option} must be a whole number from ${from} to ${to}.`);
 }
 
 function encodeRecord(record: KeyRecord, nowMs: number): object {
@@ -129,19 +175,21 @@ function encodeRecord(record: KeyRecord, nowMs: number): object {
     id: record.id,
     tenant: record.tenant,
     principal: record.principal,
-    state: stateOf(record, nowMs),
+    state: keyStateOf(record, nowMs),
     scopes: record.scopes,
     created_at: timeOf(record.createdAtMs),
     expires_at: timeOf(record.expiresAtMs),
     revoked_at: timeOf(record.revokedAtMs),
+    last_used_at: timeOf(record.lastUsedAtMs),
   };
 }
 
 function rowOf(record: KeyRecord, nowMs: number): readonly string[] {
-  const { id, tenant, principal, createdAtMs, expiresAtMs, scopes } = record;
+  const { id, tenant, principal, createdAtMs, expiresAtMs, lastUsedAtMs, scopes } = record;
   const expires = expiresAtMs === null ? 'never' : dayOf(expiresAtMs);
   const what = scopes.length === SCOPES.length ? 'all' : scopes.join(' ');
-  return [id, tenant, principal, stateOf(record, nowMs), dayOf(createdAtMs), expires, what];
+  const used = lastUsedAtMs === null ? 'never' : dayOf(lastUsedAtMs);
+  return [id, tenant, principal, keyStateOf(record, nowMs), dayOf(createdAtMs), expires, used, what];
 }
 
 function timeOf(timeMs: number | null): string | null {

@@ -2,6 +2,7 @@ import { isDomainError, redactSecrets } from '#lib/domain';
 import { PinoLogger, SettingsError, stopSignal } from '#lib/platform';
 import { readConfig } from './config.js';
 import { AgentsFileError } from './core/agents-file.js';
+import { IssuersFileError } from './core/issuers-file.js';
 import { LimitsFileError } from './core/limits-file.js';
 import { startGateway } from './gateway.js';
 
@@ -27,6 +28,7 @@ main().then(
 /** One line for the person who started this, where the fault is theirs to mend; else all there is. */
 function explain(error: unknown): string {
   if (error instanceof AgentsFileError) return `AGENTS_FILE: ${error.message}.`;
+  if (error instanceof IssuersFileError) return `ISSUERS_FILE: ${error.message}.`;
   if (error instanceof LimitsFileError) return `LIMITS_FILE: ${error.message}.`;
   if (isDomainError(error) || error instanceof SettingsError) return error.message;
   const { code, message, stack } = error as NodeJS.ErrnoException;

@@ -124,8 +124,12 @@ export type {
   PageLimits,
   Tail,
 } from './ports/event-log.js';
-export { KeyStore } from './ports/key-store.js';
-export type { KeyRecord } from './ports/key-store.js';
+export { claimAt, DEFAULT_CEILING, subjectOfClaims, TOKEN_ALGORITHMS } from './issuer.js';
+export type { ClaimMapping, ClaimPath, Claims, Issuer, TokenAlgorithm, TokenSubject } from './issuer.js';
+export { isUnbelievable, TokenVerifier, UnbelievableToken } from './ports/token-verifier.js';
+export type { VerifiedToken } from './ports/token-verifier.js';
+export { KeyStore, keyStateOf, MAX_LIVE_SECRETS } from './ports/key-store.js';
+export type { KeyFilter, KeyRecord, NewKey, RetiringSecret, Rotation } from './ports/key-store.js';
 export { Logger } from './ports/logger.js';
 export type { LogFields } from './ports/logger.js';
 export { Metrics, NO_METRICS } from './ports/metrics.js';

@@ -33,3 +33,14 @@ export function isSecretOf(secret: string, hash: Uint8Array): boolean {
   const own = hashSecret(secret);
   return own.length === hash.length && timingSafeEqual(own, hash);
 }
+
+/** A new key with what is stored of it; with an `id`, a new secret for that key. */
+export function mintHashedKey(id?: string): {
+  readonly id: string;
+  readonly secretHash: Uint8Array;
+  readonly text: string;
+} {
+  const { secret, ...minted } = mintApiKey();
+  const key = { id: id ?? minted.id, secret };
+  return { id: key.id, secretHash: hashSecret(secret), text: formatApiKey(key) };
+}

@@ -1,7 +1,9 @@
-export { formatApiKey, hashSecret, isSecretOf, mintApiKey, parseApiKey } from './api-key.js';
+export { formatApiKey, hashSecret, isSecretOf, mintApiKey, mintHashedKey, parseApiKey } from './api-key.js';
 export type { ApiKey } from './api-key.js';
+export { IssuerTokens } from './issuer-tokens.js';
 export { LinkSigner, parseLinkKeys } from './link-signer.js';
 export type { LinkKey, SignedRequest } from './link-signer.js';
+export { parseNetworks } from './networks.js';
 export { parseTokenKeys, tokenKeysFrom } from './token-keys.js';
 export type { TokenKey, TokenKeys } from './token-keys.js';
 export { TOKEN_SETTINGS, tokenOptionsOf } from './token.settings.js';

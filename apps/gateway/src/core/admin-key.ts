@@ -1,7 +1,7 @@
-import { type KeyStore, SCOPES } from '#lib/domain';
+import { type AuditEntry, type KeyStore, SCOPES } from '#lib/domain';
 
 /** The key of an installation's first administrator. */
-export const ADMIN = { tenant: 'default', principal: 'admin', scopes: SCOPES } as const;
+export const ADMIN = { tenant: 'default', principal: 'admin', scopes: SCOPES, label: null, expiresAtMs: null } as const;
 
 /** A key in the form it is stored. */
 export interface HashedKey {
@@ -19,9 +19,29 @@ export async function ensureAdminKey(
     known !== undefined &&
     known.revokedAtMs === null &&
     known.expiresAtMs === null &&
+    known.retiring.length === 0 &&
     SCOPES.every((scope) => known.scopes.includes(scope)) &&
     Buffer.from(known.secretHash).equals(secretHash);
   if (isSame) return 'kept';
-  await keys.put({ id, secretHash, ...ADMIN, expiresAtMs: null });
+  const audit = systemAudit({
+    tenant: ADMIN.tenant,
+    action: 'key.create',
+    target: id,
+    details: { from: 'ADMIN_API_KEY' },
+  });
+  await keys.put({ id, secretHash, ...ADMIN }, audit);
   return known ? 'replaced' : 'created';
+}
+
+/** What whoever runs the processes did to a key, without a key of their own. */
+export interface SystemDeed {
+  readonly tenant: string;
+  readonly action: string;
+  readonly target: string;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** The record of such a deed. */
+export function systemAudit({ details, ...deed }: SystemDeed): AuditEntry {
+  return { ...deed, principal: '', keyId: '', outcome: 'allowed', details: JSON.stringify(details), requestId: '' };
 }

@@ -1,48 +1,48 @@
 import { describe, expect, it } from '@jest/globals';
-import { type KeyRecord, KeyStore, UnavailableError } from '#lib/domain';
-import { formatApiKey, hashSecret, isSecretOf, mintApiKey, parseApiKey } from '#lib/security';
+import { type KeyRecord, UnavailableError } from '#lib/domain';
+import { hashSecret, isSecretOf, mintApiKey, parseApiKey } from '#lib/security';
+import { MemoryKeyStore } from '../../../../test/support/memory-key-store.js';
 import { ApiKeyAuthenticator } from './api-key.authenticator.js';
 
-class CountingKeyStore extends KeyStore {
-  readonly rows = new Map<string, KeyRecord>();
+class CountingKeyStore extends MemoryKeyStore {
   asked = 0;
   isDown = false;
 
   override async find(id: string): Promise<KeyRecord | undefined> {
     this.asked += 1;
     if (this.isDown) throw new UnavailableError('down');
-    return this.rows.get(id);
-  }
-
-  override async list(): Promise<readonly KeyRecord[]> {
-    return [...this.rows.values()];
-  }
-
-  override async put(): Promise<void> {}
-
-  override async any(): Promise<boolean> {
-    return this.rows.size > 0;
-  }
-
-  override async revoke(): Promise<boolean> {
-    return false;
+    return super.find(id);
   }
 }
 
 const key = mintApiKey();
-const text = formatApiKey(key);
 const refused = { code: 'unauthenticated' };
+const AUDIT = {
+  tenant: 't',
+  principal: 'p',
+  keyId: 'k',
+  target: key.id,
+  outcome: 'allowed',
+  details: '{}',
+  requestId: 'r',
+} as const;
+const reason = (words: string): object => ({ ...refused, reason: words });
 
 function setUp(more: Partial<KeyRecord> = {}): {
   keys: CountingKeyStore;
   authenticator: ApiKeyAuthenticator;
   clock: { nowMs: number };
+  used: string[];
 } {
-  const keys = new CountingKeyStore();
   const clock = { nowMs: 1_000_000 };
+  const keys = new CountingKeyStore(() => clock.nowMs);
   keys.rows.set(key.id, {
     id: key.id,
     secretHash: hashSecret(key.secret),
+    retiring: [],
+    label: null,
+    rotatedAtMs: null,
+    lastUsedAtMs: null,
     tenant: 't',
     principal: 'p',
     scopes: ['tasks:read'],
@@ -52,55 +52,75 @@ function setUp(more: Partial<KeyRecord> = {}): {
     ...more,
   });
   const format = { parse: parseApiKey, isSecretOf };
-  return { keys, clock, authenticator: new ApiKeyAuthenticator(keys, format, () => clock.nowMs) };
+  const used: string[] = [];
+  const uses = { note: (id: string) => void used.push(id) };
+  return { keys, clock, used, authenticator: new ApiKeyAuthenticator(keys, format, uses, () => clock.nowMs) };
 }
 
 describe('ApiKeyAuthenticator', () => {
   it('knows the caller of a key, and asks the store once in five seconds', async () => {
     const { keys, clock, authenticator } = setUp();
     const caller = { tenant: 't', principal: 'p', keyId: key.id, scopes: new Set(['tasks:read']) };
-    await expect(Promise.all([authenticator.authenticate(text), authenticator.authenticate(text)])).resolves.toEqual([
+    await expect(Promise.all([authenticator.authenticate(key), authenticator.authenticate(key)])).resolves.toEqual([
       caller,
       caller,
     ]);
     clock.nowMs += 4_999;
-    await authenticator.authenticate(text);
+    await authenticator.authenticate(key);
     expect(keys.asked).toBe(1);
     clock.nowMs += 1;
-    await authenticator.authenticate(text);
+    await authenticator.authenticate(key);
     expect(keys.asked).toBe(2);
   });
 
   it('refuses a key within five seconds of its revocation', async () => {
     const { keys, clock, authenticator } = setUp();
-    await authenticator.authenticate(text);
+    await authenticator.authenticate(key);
     keys.rows.set(key.id, { ...keys.rows.get(key.id)!, revokedAtMs: clock.nowMs });
     clock.nowMs += 5_000;
-    await expect(authenticator.authenticate(text)).rejects.toMatchObject(refused);
+    await expect(authenticator.authenticate(key)).rejects.toMatchObject(refused);
   });
 
   it('refuses a remembered key the moment it expires', async () => {
     const { clock, authenticator } = setUp({ expiresAtMs: 1_000_100 });
-    await authenticator.authenticate(text);
+    await authenticator.authenticate(key);
     clock.nowMs += 100;
-    await expect(authenticator.authenticate(text)).rejects.toMatchObject(refused);
+    await expect(authenticator.authenticate(key)).rejects.toMatchObject(refused);
   });
 
   it('refuses another secret under a known id', async () => {
     const { authenticator } = setUp();
-    const other = formatApiKey({ id: key.id, secret: mintApiKey().secret });
-    await expect(authenticator.authenticate(other)).rejects.toMatchObject(refused);
+    const other = { id: key.id, secret: mintApiKey().secret };
+    await expect(authenticator.authenticate(other)).rejects.toMatchObject(reason('wrong secret'));
   });
 
-  it('refuses what is no key without asking the store', async () => {
+  it('takes both secrets in the overlap of a rotation, the new one at once, and the old one no longer', async () => {
+    const { keys, clock, authenticator, used } = setUp();
+    await authenticator.authenticate(key);
+    const fresh = { id: key.id, secret: mintApiKey().secret };
+    const audit = { ...AUDIT, action: 'key.rotate' };
+    await keys.rotate({ id: key.id, secretHash: hashSecret(fresh.secret), overlapMs: 60_000 }, audit);
+    await expect(authenticator.authenticate(fresh)).resolves.toMatchObject({ principal: 'p' });
+    await expect(authenticator.authenticate(key)).resolves.toMatchObject({ principal: 'p' });
+    clock.nowMs += 60_000;
+    await expect(authenticator.authenticate(key)).rejects.toMatchObject(reason('wrong secret'));
+    await expect(authenticator.authenticate(fresh)).resolves.toMatchObject({ principal: 'p' });
+    expect(used).toHaveLength(4);
+  });
+
+  it('does not look again for a secret that does not fit when it is told not to', async () => {
     const { keys, authenticator } = setUp();
-    await expect(authenticator.authenticate('swy_a_b')).rejects.toMatchObject(refused);
-    expect(keys.asked).toBe(0);
+    await authenticator.authenticate(key);
+    const other = { id: key.id, secret: mintApiKey().secret };
+    await expect(authenticator.authenticate(other, false)).rejects.toMatchObject(refused);
+    expect(keys.asked).toBe(1);
+    await expect(authenticator.authenticate(other)).rejects.toMatchObject(refused);
+    expect(keys.asked).toBe(2);
   });
 
   it('remembers that a key is unknown, and forgets the oldest of very many', async () => {
     const { keys, authenticator } = setUp();
-    const unknown = (n: number): string => formatApiKey({ id: `x${n}`, secret: key.secret });
+    const unknown = (n: number) => ({ id: `x${n}`, secret: key.secret });
     await expect(authenticator.authenticate(unknown(0))).rejects.toMatchObject(refused);
     await expect(authenticator.authenticate(unknown(0))).rejects.toMatchObject(refused);
     expect(keys.asked).toBe(1);
@@ -112,8 +132,8 @@ describe('ApiKeyAuthenticator', () => {
   it('says that the store is away, and asks again at the next request', async () => {
     const { keys, authenticator } = setUp();
     keys.isDown = true;
-    await expect(authenticator.authenticate(text)).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(authenticator.authenticate(key)).rejects.toMatchObject({ code: 'unavailable' });
     keys.isDown = false;
-    await expect(authenticator.authenticate(text)).resolves.toMatchObject({ principal: 'p' });
+    await expect(authenticator.authenticate(key)).resolves.toMatchObject({ principal: 'p' });
   });
 });

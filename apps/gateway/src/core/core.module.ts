@@ -8,7 +8,6 @@ import {
   type DeliveryStore,
   EventBus,
   EventLog,
-  type KeyStore,
   Logger,
   OutboundClient,
   type RunCalls,
@@ -31,10 +30,9 @@ import type { RunnerKind } from './agent.declaration.js';
 import { AgentsService } from './agents.service.js';
 import { AnswersService } from './answers.service.js';
 import { AuditService, type PublishedKey } from './audit.service.js';
-import { ApiKeyAuthenticator, type KeyFormat } from './api-key.authenticator.js';
 import { ArtifactsService, type Links } from './artifacts.service.js';
-import { Authenticator } from './authenticator.js';
 import { CallbacksService } from './callbacks.service.js';
+import { type CallerPorts, callerServices } from './callers.js';
 import { CancellationsService } from './cancellations.service.js';
 import type { LimitTable } from './limits.js';
 import { Quotas } from './quotas.js';
@@ -57,7 +55,7 @@ import { UploadsService } from './uploads.service.js';
 import { WebhooksService } from './webhooks.service.js';
 
 /** What the core stands on. */
-export interface CorePorts {
+export interface CorePorts extends CallerPorts {
   readonly logger: Logger;
   readonly metrics: PromMetrics;
   readonly tasks: TaskStore;
@@ -66,7 +64,6 @@ export interface CorePorts {
   readonly agents: AgentStore;
   readonly toolStore: ToolStore;
   readonly toolOptions: ToolOptions;
-  readonly keys: KeyStore;
   readonly audit: AuditTrail;
   readonly auditReader: AuditReader;
   /** Those this gateway signs heads with, or has. */
@@ -89,7 +86,6 @@ export interface CorePorts {
   readonly signing: WebhookSigning;
   /** How messages to webhooks and callbacks are sent. */
   readonly delivery: DeliveryOptions & { readonly timeoutMs: number };
-  readonly keyFormat: KeyFormat;
   readonly links: Links;
   readonly tokens: TaskTokens;
   readonly outbound: OutboundClient;
@@ -144,6 +140,7 @@ function writingServices(ports: CorePorts): readonly NamedProvider[] {
 function serviceProviders(ports: CorePorts): readonly NamedProvider[] {
   return [
     ...writingServices(ports),
+    ...callerServices(ports),
     ...sharedServices(ports),
     ...agentServices(ports),
     ...toolServices(ports),
@@ -156,7 +153,6 @@ function serviceProviders(ports: CorePorts): readonly NamedProvider[] {
 
 function sharedServices(ports: CorePorts): readonly NamedProvider[] {
   return [
-    { provide: Authenticator, useFactory: () => new ApiKeyAuthenticator(ports.keys, ports.keyFormat) },
     {
       provide: AuditService,
       useFactory: () => new AuditService(ports.auditReader, ports.audit, ports.auditKeys),

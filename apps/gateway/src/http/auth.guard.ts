@@ -1,13 +1,14 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
+import type { Request, Response } from 'express';
 import { DomainError } from '#lib/domain';
 import type { Scope } from '#lib/domain';
 import { Authenticator } from '../core/authenticator.js';
 import type { Quotas } from '../core/quotas.js';
 import { announceLimit } from './rate-limit.js';
-import { bindCaller, SCOPES_KEY } from './scopes.decorator.js';
+import { bindCaller, bindHandler, SCOPES_KEY } from './scopes.decorator.js';
 
 const BEARER = /^Bearer +(\S+)$/i;
 
@@ -23,14 +24,15 @@ export class AuthGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const needed = scopesOf(this.reflector, context.getHandler(), context.getClass());
     if (needed === undefined) throw new Error('The route declares no scopes.');
+    const request = context.switchToHttp().getRequest<Request>();
+    bindHandler(request, context.getHandler());
     if (needed.length === 0) return true;
-    const request = context.switchToHttp().getRequest<IncomingMessage>();
-    const caller = await this.authenticator.authenticate(credentialOf(request.headers));
-    // Before anything else is looked at: what is refused must cost little.
-    announceLimit(context.switchToHttp().getResponse<ServerResponse>(), this.quotas?.request(caller));
-    const missing = needed.filter((scope) => !caller.scopes.has(scope));
-    if (missing.length > 0) throw new DomainError('forbidden', `The key lacks the scope ${missing.join(', ')}.`);
+    const caller = await this.authenticator.authenticate(credentialOf(request.headers), () => request.ip ?? '');
     bindCaller(request, caller);
+    // Before anything else is looked at: what is refused must cost little.
+    announceLimit(context.switchToHttp().getResponse<Response>(), this.quotas?.request(caller));
+    const missing = needed.filter((scope) => !caller.scopes.has(scope));
+    if (missing.length > 0) throw new DomainError('forbidden', `The credentials lack the scope ${missing.join(', ')}.`);
     return true;
   }
 }

@@ -7,7 +7,8 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import { Test } from '@nestjs/testing';
 import { IsDefined, IsInt, IsOptional, IsString, Max } from 'class-validator';
 import request from 'supertest';
-import { DomainError, Logger } from '#lib/domain';
+import { AuditTrail, DomainError, Logger } from '#lib/domain';
+import type { AuditEntry } from '#lib/domain';
 import { Authenticator } from '../core/authenticator.js';
 import type { Caller } from '../core/caller.js';
 import { Free, Nested, Open } from './dto.js';
@@ -76,6 +77,12 @@ class ThingsController {
     return { id, text: JSON.stringify(body.value) };
   }
 
+  @Scopes('tasks:read')
+  @Get('others')
+  read(): object {
+    throw new DomainError('not_found', 'There is no such thing.');
+  }
+
   @Public()
   @Get('open')
   open(): object {
@@ -111,14 +118,16 @@ class KnownKeys extends Authenticator {
 }
 
 const logged: unknown[] = [];
+const denied: AuditEntry[] = [];
 const logger = { error: (...line: unknown[]) => logged.push(line) };
 
 @Module({
   providers: [
     { provide: Authenticator, useClass: KnownKeys },
     { provide: Logger, useValue: logger },
+    { provide: AuditTrail, useValue: { denied: (entry: AuditEntry) => denied.push(entry) } },
   ],
-  exports: [Authenticator, Logger],
+  exports: [Authenticator, AuditTrail, Logger],
 })
 class PortsModule {}
 
@@ -291,7 +300,7 @@ describe('a credential', () => {
 
   it('without the scope is 403, before the body is looked at', async () => {
     const answer = await http().post('/things').set('X-API-Key', 'reader').send('{').expect(403);
-    expect(answer.body).toMatchObject({ code: 'forbidden', detail: 'The key lacks the scope tasks:submit.' });
+    expect(answer.body).toMatchObject({ code: 'forbidden', detail: 'The credentials lack the scope tasks:submit.' });
   });
 });
 
@@ -340,6 +349,54 @@ describe('a request', () => {
     const answer = await http().get('/things/open');
     expect(answer.headers).not.toHaveProperty('x-powered-by');
     expect(answer.headers).not.toHaveProperty('etag');
+  });
+});
+
+describe('what is denied', () => {
+  const record = { outcome: 'denied', requestId: 'r-1' };
+  const ask = (path: string): request.Test => http().get(path).set('X-Request-Id', 'r-1');
+  const details = (): unknown => JSON.parse(denied.at(-1)!.details);
+
+  it('for want of a scope is recorded with whose key it was and what it lacks', async () => {
+    denied.length = 0;
+    await http().post('/things').set('Authorization', 'Bearer reader').set('X-Request-Id', 'r-1').expect(403);
+    expect(denied).toMatchObject([
+      { ...record, tenant: 't', principal: 'r', keyId: 'k2', action: 'things.create', target: '/things' },
+    ]);
+    expect(details()).toMatchObject({
+      code: 'forbidden',
+      method: 'POST',
+      detail: expect.stringContaining('tasks:submit'),
+    });
+  });
+
+  it('as a thing of others is recorded like one that is not there, without its query', async () => {
+    denied.length = 0;
+    await ask('/things/others?sig=secret').set('Authorization', 'Bearer all').expect(404);
+    expect(denied).toMatchObject([{ ...record, principal: 'p', action: 'things.read', target: '/things/others' }]);
+    expect(details()).toMatchObject({ code: 'not_found', path: '/things/others' });
+  });
+
+  it('to somebody unknown is recorded by where they are', async () => {
+    denied.length = 0;
+    await ask('/things').set('Authorization', 'Bearer nonsense').expect(401);
+    await ask('/things').expect(401);
+    const from = {
+      ...record,
+      tenant: '',
+      principal: '',
+      keyId: '',
+      action: 'caller.authenticate',
+      target: '127.0.0.1',
+    };
+    expect(denied.map(({ details: _, ...rest }) => rest)).toEqual([from, from]);
+    expect(JSON.stringify(denied)).not.toContain('nonsense');
+  });
+
+  it('is not what was never there', async () => {
+    denied.length = 0;
+    await ask('/nothing').set('Authorization', 'Bearer all').expect(404);
+    expect(denied).toEqual([]);
   });
 });
 

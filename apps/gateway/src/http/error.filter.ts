@@ -2,13 +2,17 @@ import { Catch } from '@nestjs/common';
 import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import type { Express, Request, Response } from 'express';
 import { DomainError } from '#lib/domain';
-import type { Logger } from '#lib/domain';
+import type { AuditTrail, Logger } from '#lib/domain';
+import { denialOf, pathOf } from './denial.js';
 import { encodeProblem, errorHeaders, PROBLEM_TYPE, toDomainError } from './problem.js';
 
-/** Turns whatever a request throws into a problem document (RFC 9457). */
+/** Turns whatever a request throws into a problem document (RFC 9457), and records what was denied. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
-  constructor(private readonly logger: Logger) {}
+  constructor(
+    private readonly logger: Logger,
+    private readonly audit: Pick<AuditTrail, 'denied'>,
+  ) {}
 
   catch(thrown: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<Request>();
@@ -16,6 +20,8 @@ export class ErrorFilter implements ExceptionFilter {
     if (response.destroyed) return;
     const error = refineMiss(toDomainError(thrown), request, response);
     if (error.code === 'internal') this.report(error, request, response);
+    const denial = denialOf(error, request, response);
+    if (denial) this.audit.denied(denial);
     // A stream that has begun cannot turn into an error: cutting it tells the client that it is not complete.
     if (response.headersSent) return void response.destroy();
     const problem = encodeProblem(error, pathOf(request));
@@ -51,8 +57,4 @@ function methodsOf(app: Express, path: string): string[] {
   }
   if (methods.has('GET')) methods.add('HEAD');
   return [...methods].sort();
-}
-
-function pathOf(request: Request): string {
-  return request.originalUrl.split('?', 1)[0]!;
 }

@@ -26,6 +26,8 @@ export interface EdgeOptions {
   /** Connections at once; those beyond are closed as they come. */
   readonly maxConnections?: number;
   readonly patience?: Partial<Patience>;
+  /** Addresses of proxies whose `X-Forwarded-For` is believed; see Express on `trust proxy`. */
+  readonly trustedProxies?: readonly string[];
 }
 
 /** How long connections are waited for, in ms. */
@@ -52,8 +54,9 @@ export function maxBodyBytesOf(request: Request): number {
  */
 export class EdgeAdapter extends ExpressAdapter {
   constructor(private readonly edge: EdgeOptions = {}) {
-    const { maxBodyBytes = DEFAULT_MAX_BODY_BYTES } = edge;
-    super(express().disable('x-powered-by').disable('etag').set(MAX_BODY, maxBodyBytes));
+    const { maxBodyBytes = DEFAULT_MAX_BODY_BYTES, trustedProxies = [] } = edge;
+    const app = express().disable('x-powered-by').disable('etag').set(MAX_BODY, maxBodyBytes);
+    super(app.set('trust proxy', [...trustedProxies]));
   }
 
   override initHttpServer(): void {

@@ -7,7 +7,7 @@ import type { INestApplication } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { Test } from '@nestjs/testing';
 import type { Request, Response } from 'express';
-import { Logger } from '#lib/domain';
+import { AuditTrail, Logger } from '#lib/domain';
 import { RecordingMetrics } from '../../../../test/support/recording-metrics.js';
 import { until } from '../../../../test/support/until.js';
 import { Authenticator } from '../core/authenticator.js';
@@ -74,6 +74,7 @@ function silence(): AsyncIterableIterator<string> {
 
 const ports = [
   { provide: Authenticator, useValue: {} },
+  { provide: AuditTrail, useValue: { denied: () => undefined } },
   { provide: Logger, useValue: { error: () => undefined } },
 ];
 

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import type { DynamicModule, ModuleMetadata } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, DiscoveryModule, Reflector } from '@nestjs/core';
-import { Logger } from '#lib/domain';
+import { AuditTrail, Logger } from '#lib/domain';
 import { Authenticator } from '../core/authenticator.js';
 import { Quotas } from '../core/quotas.js';
 import { AuthGuard } from './auth.guard.js';
@@ -17,7 +17,7 @@ const QUOTAS = { token: Quotas, optional: true };
 /** What every surface shares: authentication, error bodies, streams, and the check that no route is open by mistake. */
 @Module({ controllers: [DocsController] })
 export class HttpModule {
-  /** `core` are the modules that offer `Authenticator`, `Logger` and `Quotas`. */
+  /** `core` are the modules that offer `Authenticator`, `AuditTrail`, `Logger` and `Quotas`. */
   static over(core: ModuleMetadata['imports']): DynamicModule {
     return {
       module: HttpModule,
@@ -30,7 +30,11 @@ export class HttpModule {
           useFactory: (logger: Logger, quotas?: Quotas) => new EventStreams(logger, quotas),
           inject: [Logger, QUOTAS],
         },
-        { provide: APP_FILTER, useFactory: (logger: Logger) => new ErrorFilter(logger), inject: [Logger] },
+        {
+          provide: APP_FILTER,
+          useFactory: (logger: Logger, audit: AuditTrail) => new ErrorFilter(logger, audit),
+          inject: [Logger, AuditTrail],
+        },
         {
           provide: APP_GUARD,
           useFactory: (reflector: Reflector, authenticator: Authenticator, quotas?: Quotas) =>

@@ -9,6 +9,8 @@ import { SCOPES_EXTENSION } from './openapi.js';
 export const SCOPES_KEY = Symbol('scopes');
 
 const CALLER = Symbol('caller');
+const HANDLER = Symbol('handler');
+const OWN_DENIALS = Symbol('own denials');
 
 /** The caller needs every one of these scopes. */
 export function Scopes(...scopes: [Scope, ...Scope[]]): ClassDecorator & MethodDecorator {
@@ -25,9 +27,29 @@ export function bindCaller(request: object, caller: Caller): void {
   (request as { [CALLER]?: Caller })[CALLER] = caller;
 }
 
-/** The caller that the guard let through, where the route has one. */
+/** Whoever sent the request, as far as that is known. */
 export function findCaller(request: object): Caller | undefined {
   return (request as { [CALLER]?: Caller })[CALLER];
+}
+
+/** Keeps the method that serves a request with it. */
+export function bindHandler(request: object, handler: { readonly name: string }): void {
+  (request as { [HANDLER]?: { readonly name: string } })[HANDLER] = handler;
+}
+
+/** The name of that method. */
+export function handlerNameOf(request: object): string {
+  return (request as { [HANDLER]?: { readonly name: string } })[HANDLER]?.name ?? '';
+}
+
+/** Whoever serves the request records by itself what it denies. */
+export function recordsOwnDenials(request: object): void {
+  (request as { [OWN_DENIALS]?: true })[OWN_DENIALS] = true;
+}
+
+/** True when nobody else is to record what is denied. */
+export function hasOwnDenials(request: object): boolean {
+  return OWN_DENIALS in request;
 }
 
 /** The caller that the guard let through; a public route has none. */

@@ -5,7 +5,7 @@ import { ArtifactsController } from './artifacts.controller.js';
 import { CancelController } from './cancel.controller.js';
 import { DeliveriesController } from './deliveries.controller.js';
 import { EventsController } from './events.controller.js';
-import { PlannedController } from './planned.controller.js';
+import { KeysController } from './keys.controller.js';
 import { ResumeController } from './resume.controller.js';
 import { SubmitController } from './submit.controller.js';
 import { TasksController } from './tasks.controller.js';
@@ -27,7 +27,7 @@ import { WebhooksController } from './webhooks.controller.js';
     WebhooksController,
     DeliveriesController,
     ToolsController,
-    PlannedController,
+    KeysController,
   ],
 })
 export class NativeModule {

@@ -4,8 +4,8 @@ import { Module } from '@nestjs/common';
 import type { INestApplication } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import request from 'supertest';
-import { DEFAULT_POLICY, DomainError, Logger, SCOPES } from '#lib/domain';
-import type { BlobRange, Scope, TaskFilter, TaskId, TaskKey, TaskSnapshot } from '#lib/domain';
+import { AuditTrail, DEFAULT_POLICY, DomainError, Logger, SCOPES } from '#lib/domain';
+import type { BlobRange, KeyRecord, Scope, TaskFilter, TaskId, TaskKey, TaskSnapshot } from '#lib/domain';
 import type { Tool } from '#lib/tools';
 import { ToolsService, type ToolView } from '../core/tools.service.js';
 import { AgentEditsService } from '../core/agent-edits.service.js';
@@ -23,6 +23,7 @@ import { CancellationsService } from '../core/cancellations.service.js';
 import { SubmissionsService } from '../core/submissions.service.js';
 import type { SubmitRequest } from '../core/submissions.service.js';
 import { receivedBytes } from '../core/received-bytes.js';
+import { KeysService } from '../core/keys.service.js';
 import { SyncService } from '../core/sync.service.js';
 import { TasksService } from '../core/tasks.service.js';
 import { UploadsService, type UploadRequest } from '../core/uploads.service.js';
@@ -306,8 +307,45 @@ const tools: Fake<ToolsService> = {
   },
 };
 
+const KEY: KeyRecord = {
+  id: 'k1',
+  secretHash: new Uint8Array(32),
+  retiring: [
+    { secretHash: new Uint8Array(32), untilMs: 1 },
+    { secretHash: new Uint8Array(32), untilMs: Date.parse('2999-01-01T00:00:00Z') },
+  ],
+  tenant: 'acme',
+  principal: 'ann',
+  scopes: ['tasks:read'],
+  label: null,
+  createdAtMs: 0,
+  rotatedAtMs: 1000,
+  expiresAtMs: null,
+  revokedAtMs: null,
+  lastUsedAtMs: null,
+};
+
+const keys: Fake<KeysService> = {
+  list: async (...asked) => {
+    seen.push(asked.slice(1));
+    return { items: [KEY], nextCursor: 'next' };
+  },
+  get: async () => KEY,
+  create: async (_caller, wish) => {
+    seen.push(wish);
+    return { key: KEY, text: 'swy_k1_secret' };
+  },
+  rotate: async (_caller, deed) => {
+    seen.push(deed);
+    return { key: KEY, text: 'swy_k1_secret' };
+  },
+  revoke: async () => ({ ...KEY, revokedAtMs: 2000 }),
+};
+
 const ports = [
   { provide: Authenticator, useClass: KeyPerScope },
+  { provide: AuditTrail, useValue: { denied: () => undefined } },
+  { provide: KeysService, useValue: keys },
   { provide: Logger, useValue: { error: (...line: unknown[]) => seen.push(line) } },
   { provide: SubmissionsService, useValue: submissions },
   { provide: SyncService, useValue: sync },
@@ -857,7 +895,7 @@ describe('the description of the contract', () => {
     readonly call: string;
     readonly method: string;
     readonly path: string;
-    readonly scopes?: readonly string[];
+    readonly scopes?: readonly string[] | undefined;
   }
 
   async function operations(): Promise<Described[]> {
@@ -901,6 +939,8 @@ describe('the description of the contract', () => {
       'get /v1/agents/{id}/capabilities': 'agents:read',
       'get /v1/keys': 'keys:read',
       'post /v1/keys': 'keys:write',
+      'get /v1/keys/{id}': 'keys:read',
+      'post /v1/keys/{id}/rotate': 'keys:write',
       'delete /v1/keys/{id}': 'keys:write',
       'get /v1/tools': 'tools:read',
       'get /v1/tools/{id}': 'tools:read',
@@ -942,18 +982,68 @@ describe('the description of the contract', () => {
     const other = await request(app.getHttpServer()).get('/docs/package.json');
     expect(other.status).toBe(404);
   });
+});
 
-  it('holds every route that is planned to 422, after the scopes', async () => {
-    const planned = (await operations()).filter(({ path }) => /keys/.test(path));
-    expect(planned).toHaveLength(3);
-    for (const { method, path } of planned) {
-      const call = (key: string): request.Test =>
-        request(app.getHttpServer())
-          [method as 'get'](path.replace(/\{.*?\}/g, 'x'))
-          .set('X-API-Key', key);
-      const refused = await call('tasks:all');
-      const allowed = await call('all');
-      expect([path, refused.status, allowed.status, allowed.body.code]).toEqual([path, 403, 422, 'not_available']);
-    }
+describe('keys', () => {
+  const encoded = {
+    id: 'k1',
+    tenant: 'acme',
+    principal: 'ann',
+    scopes: ['tasks:read'],
+    label: null,
+    state: 'live',
+    created_at: '1970-01-01T00:00:00.000Z',
+    rotated_at: '1970-01-01T00:00:01.000Z',
+    retiring_until: ['2999-01-01T00:00:00.000Z'],
+    expires_at: null,
+    revoked_at: null,
+    last_used_at: null,
+  };
+
+  it('are shown without any of their secrets, revoked ones without those that end', async () => {
+    const list = await get('/v1/keys?tenant=acme&principal=ann&limit=1');
+    expect([list.body, seen]).toEqual([
+      { keys: [encoded], next_cursor: 'next' },
+      [[{ tenant: 'acme', principal: 'ann' }, { limit: 1 }]],
+    ]);
+    const revoked = await request(app.getHttpServer()).delete('/v1/keys/k1').set('X-API-Key', 'all');
+    const ended = { ...encoded, state: 'revoked', revoked_at: '1970-01-01T00:00:02.000Z', retiring_until: [] };
+    expect([revoked.status, revoked.body]).toEqual([200, ended]);
+  });
+
+  it('are shown once, when they are made or rotated, and nothing keeps that answer', async () => {
+    const made = await post('/v1/keys', '{"scopes":["tasks:read","tasks:read"],"expires_at":"2999-01-01T00:00:00Z"}');
+    expect([made.status, made.headers['location'], made.headers['cache-control'], made.body]).toEqual([
+      201,
+      '/v1/keys/k1',
+      'no-store',
+      { ...encoded, key: 'swy_k1_secret' },
+    ]);
+    const rotated = await post('/v1/keys/k1/rotate');
+    expect([rotated.status, rotated.headers['cache-control'], rotated.body.key]).toEqual([
+      200,
+      'no-store',
+      'swy_k1_secret',
+    ]);
+    expect(seen).toMatchObject([
+      { scopes: ['tasks:read'], expiresAtMs: Date.parse('2999-01-01T00:00:00Z') },
+      { id: 'k1', overlapMs: 86_400_000 },
+    ]);
+  });
+
+  it.each([
+    ['/v1/keys', '{}', '/scopes'],
+    ['/v1/keys', '{"scopes":[]}', '/scopes'],
+    ['/v1/keys', '{"scopes":["tasks:eat"]}', '/scopes'],
+    ['/v1/keys', '{"scopes":"tasks:read"}', '/scopes'],
+    ['/v1/keys', '{"scopes":["tasks:read"],"expires_at":"2001-01-01T00:00:00Z"}', '/expires_at'],
+    ['/v1/keys', '{"scopes":["tasks:read"],"expires_at":"soon"}', '/expires_at'],
+    ['/v1/keys', '{"scopes":["tasks:read"],"principal":""}', '/principal'],
+    ['/v1/keys', '{"scopes":["tasks:read"],"secret":"mine"}', '/secret'],
+    ['/v1/keys/k1/rotate', '{"overlap_seconds":-1}', '/overlap_seconds'],
+    ['/v1/keys/k1/rotate', '{"overlap_seconds":2592001}', '/overlap_seconds'],
+  ])('POST %s refuses %s at %s', async (path, body, fault) => {
+    const answer = await post(path, body);
+    expect([answer.status, answer.body.errors[0].path, seen]).toEqual([400, fault, []]);
   });
 });

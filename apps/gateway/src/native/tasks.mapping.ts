@@ -22,7 +22,8 @@ export function decodeFilter(query: ListTasksQuery): TaskFilter {
   };
 }
 
-function decodeTime(text: string | undefined, path: string): number | undefined {
+/** @throws DomainError `invalid_request` when the text is no time */
+export function decodeTime(text: string | undefined, path: string): number | undefined {
   if (text === undefined) return undefined;
   const ms = Date.parse(text);
   // Years that take more or other than four digits are no times of the database either.

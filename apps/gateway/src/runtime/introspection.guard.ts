@@ -1,8 +1,7 @@
-import type { IncomingMessage } from 'node:http';
 import { applyDecorators, createParamDecorator, Injectable, UseGuards } from '@nestjs/common';
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import { ApiExtension } from '@nestjs/swagger';
-import type { Response } from 'express';
+import type { Request, Response } from 'express';
 import { DomainError, type Scope, TaskTokens } from '#lib/domain';
 import { Authenticator } from '../core/authenticator.js';
 import { Quotas } from '../core/quotas.js';
@@ -12,7 +11,7 @@ import { credentialOf } from '../http/auth.guard.js';
 import { requestIdOf } from '../http/exchange.js';
 import { announceLimit } from '../http/rate-limit.js';
 import { TASK_TOKEN_EXTENSION } from '../http/openapi.js';
-import { Public } from '../http/scopes.decorator.js';
+import { bindCaller, Public, recordsOwnDenials } from '../http/scopes.decorator.js';
 
 const ASKER = Symbol('asker');
 /** Whoever runs tools for us may look at their list, and at the tokens they are called with. */
@@ -30,15 +29,18 @@ export class IntrospectionGuard implements CanActivate {
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const http = context.switchToHttp();
-    const request = http.getRequest<IncomingMessage & { [ASKER]?: Asker }>();
+    const request = http.getRequest<Request & { [ASKER]?: Asker }>();
     const credential = credentialOf(request.headers);
-    request[ASKER] = this.tokens.claimsToBe(credential)
-      ? { kind: 'run', grant: await this.grant(credential, requestIdOf(http.getResponse<Response>())) }
-      : { kind: 'caller', caller: await this.callers.authenticate(credential) };
-    const asker = request[ASKER];
-    if (asker.kind === 'caller') announceLimit(http.getResponse<Response>(), this.quotas.request(asker.caller));
-    if (asker.kind === 'caller' && !asker.caller.scopes.has(SCOPE))
-      throw new DomainError('forbidden', `The key lacks the scope ${SCOPE}.`);
+    if (this.tokens.claimsToBe(credential)) {
+      recordsOwnDenials(request);
+      request[ASKER] = { kind: 'run', grant: await this.grant(credential, requestIdOf(http.getResponse<Response>())) };
+      return true;
+    }
+    const caller = await this.callers.authenticate(credential, () => request.ip ?? '');
+    bindCaller(request, caller);
+    announceLimit(http.getResponse<Response>(), this.quotas.request(caller));
+    if (!caller.scopes.has(SCOPE)) throw new DomainError('forbidden', `The credentials lack the scope ${SCOPE}.`);
+    request[ASKER] = { kind: 'caller', caller };
     return true;
   }
 

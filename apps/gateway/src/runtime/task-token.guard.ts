@@ -12,7 +12,7 @@ import { credentialOf } from '../http/auth.guard.js';
 import { requestIdOf } from '../http/exchange.js';
 import { announceLimit } from '../http/rate-limit.js';
 import { TASK_TOKEN_EXTENSION } from '../http/openapi.js';
-import { Public } from '../http/scopes.decorator.js';
+import { Public, recordsOwnDenials } from '../http/scopes.decorator.js';
 
 const USE = Symbol('use');
 const GRANT = Symbol('grant');
@@ -37,7 +37,9 @@ export class TaskTokenGuard implements CanActivate {
     const response = http.getResponse<Response>();
     const requestId = requestIdOf(response);
     const use = this.reflector.get<Use>(USE, context.getHandler());
-    request[GRANT] = await this.authenticator.authenticate(credentialOf(request.headers), { ...use, requestId });
+    const credential = credentialOf(request.headers);
+    recordsOwnDenials(request);
+    request[GRANT] = await this.authenticator.authenticate(credential, { ...use, requestId });
     announceLimit(response, this.quotas.request(asCaller(request[GRANT])));
     return true;
   }

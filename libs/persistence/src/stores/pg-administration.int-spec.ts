@@ -6,7 +6,6 @@ import { openDataSource } from '../data-source.js';
 import { Database } from '../database.js';
 import { PgAgentStore } from './pg-agent-store.js';
 import { PgDatabaseHealth } from './pg-database-health.js';
-import { PgKeyStore } from './pg-key-store.js';
 import { PgPartitions } from './pg-partitions.js';
 import { PgSecretStore } from './pg-secret-store.js';
 
@@ -141,29 +140,6 @@ describe('agents', () => {
     await expect(source.query('update backend_versions set runner = $1', ['z'])).rejects.toMatchObject({
       code: '42501',
     });
-  });
-});
-
-describe('keys', () => {
-  it('are stored, replaced under the same id, listed and revoked once', async () => {
-    const store = new PgKeyStore(source);
-    const key = {
-      id: 'k1',
-      secretHash: Buffer.alloc(32, 1),
-      tenant: 't',
-      principal: 'p',
-      scopes: ['tasks:read'],
-      expiresAtMs: null,
-    } as const;
-    expect(await store.any()).toBe(false);
-    await store.put(key);
-    await store.put({ ...key, secretHash: Buffer.alloc(32, 2), expiresAtMs: 1_900_000_000_000 });
-    expect(await store.list()).toMatchObject([{ id: 'k1', expiresAtMs: 1_900_000_000_000, revokedAtMs: null }]);
-    expect(Buffer.from((await store.find('k1'))?.secretHash ?? []).equals(Buffer.alloc(32, 2))).toBe(true);
-    expect(await store.revoke('k1')).toBe(true);
-    expect(await store.revoke('k1')).toBe(false);
-    expect((await store.find('k1'))?.revokedAtMs).toEqual(expect.any(Number));
-    expect(await store.find('nobody')).toBeUndefined();
   });
 });
 
