@@ -312,7 +312,7 @@ describe('a task that takes over its session', () => {
     const over = await submitted(inSession('over', { sessionStrategy: 'interrupt', principal: 'alice' }), stores[1]);
     const behind = await submitted(inSession('over'));
     expect([over.turn, behind.turn]).toEqual(['over', 'later']);
-    const by = { taskId: over.taskId, principal: 'alice' };
+    const by = { taskId: over.taskId, principal: 'alice', tenant: 'acme' };
     const toEnd = [
       expect.objectContaining({ taskKey: running, state: 'running', runOpen: true, runtimeId: 'rt', by }),
       expect.objectContaining({ taskKey: waiting, state: 'queued', runOpen: false, runtimeId: null, by }),

@@ -282,12 +282,12 @@ describe('a task in Postgres', () => {
         },
       ]);
     };
-    const asked = (id: string): object => ({
+    const asked = (id: string, waitId = 'w1'): object => ({
       toolCallId: id,
       toolName: 'send',
       digest: `d-${id}`,
       decision: JSON.stringify({ tool_call_id: id, approved: id !== 'b' }),
-      ...{ waitId: 'w1', decidedBy: 'bob', usedBy: null },
+      ...{ waitId, decidedBy: 'bob', usedBy: null },
     });
     await pause(1, 'w1', ['a', 'b']);
     const [second] = await claim(key, 2);
@@ -302,7 +302,7 @@ describe('a task in Postgres', () => {
     expect(third).toMatchObject({ event: { type: 'task.retrying' }, asked: [asked('a'), asked('b')] });
     await pause(3, 'w2', ['c']);
     const [fourth] = await claim(key, 4);
-    expect(fourth?.asked).toEqual([asked('c')]);
+    expect(fourth?.asked).toEqual([asked('c', 'w2')]);
   });
 
   it('tells the next run of a failed one why, and closes the steps it left open', async () => {
