@@ -17,8 +17,8 @@ export interface KeyFormat {
   isSecretOf(secret: string, hash: Uint8Array): boolean;
 }
 
-/** How long a key row is believed: a revoked key works no longer than this. */
-const TRUST_MS = 5_000;
+/** How long a key row is believed: less than the 5 s within which a revocation is felt, the way there and back included. */
+const TRUST_MS = 4_000;
 /** Rows kept, unknown ids among them; the oldest go first. */
 const MAX_ENTRIES = 10_000;
 /** Compared with when there is no such key, so that an answer takes the same time. */
@@ -36,7 +36,7 @@ interface KnownKey {
   readonly caller: Caller;
 }
 
-/** Authenticates by API key. Rows are remembered for five seconds, also that there is none, so that hot paths do not query. */
+/** Authenticates by API key. Rows are remembered for some seconds, also that there is none, so that hot paths do not query. */
 export class ApiKeyAuthenticator {
   private readonly entries = new Map<string, Entry>();
 
