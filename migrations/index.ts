@@ -15,6 +15,7 @@ import { Tools1764500000015 } from './0015-tools.js';
 import { Webhooks1764500000017 } from './0017-webhooks.js';
 import { AuditSeals1764500000018 } from './0018-audit-seals.js';
 import { Limits1764500000019 } from './0019-limits.js';
+import { SessionOwners1764500000020 } from './0020-session-owners.js';
 
 /** In the order they are applied. */
 export const MIGRATIONS = [
@@ -35,4 +36,5 @@ export const MIGRATIONS = [
   Webhooks1764500000017,
   AuditSeals1764500000018,
   Limits1764500000019,
+  SessionOwners1764500000020,
 ];

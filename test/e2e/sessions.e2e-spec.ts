@@ -23,7 +23,7 @@ describeEachBackingSet(({ redisUrl }) => {
   let installation: Installation;
   let gateways: readonly [string, string];
   let model: FakeModelEndpoint;
-  let keys: Record<'ann' | 'bob' | 'stranger', string>;
+  let keys: Record<'ann' | 'bob' | 'mallory' | 'stranger', string>;
 
   beforeAll(async () => {
     database = await createDatabase();
@@ -33,6 +33,7 @@ describeEachBackingSet(({ redisUrl }) => {
     keys = await createKeys(database.url, {
       ann: { principal: 'ann' },
       bob: { principal: 'bob' },
+      mallory: { principal: 'mallory', scopes: ['tasks:submit', 'tasks:read', 'tasks:cancel'] },
       stranger: { principal: 'ann', tenant: 'other' },
     });
     model = await FakeModelEndpoint.start([{ text: ['The model has answered.'] }]);
@@ -173,6 +174,12 @@ describeEachBackingSet(({ redisUrl }) => {
     expect(await say(question.content, keys.stranger)).toEqual([question]);
     expect(await say(question.content, keys.ann, { context: { user_id: 'carol' } })).toEqual([question]);
     expect(await say(question.content, keys.ann, { session_id: 'other talk' })).toEqual([question]);
+    // Who may not see the tasks of others learns nothing of their conversations by naming whom they are with.
+    const intruder = await call(`${gateways[1]}/v1/tasks`, {
+      key: keys.mallory,
+      body: { agent_id: 'chat', session_id: 'talk', input: question.content, context: { user_id: 'ann' } },
+    });
+    expect([intruder.status, intruder.body['code']]).toEqual([403, 'forbidden']);
     expect(await say('And again?', keys.ann)).toHaveLength(5);
   });
 

@@ -100,7 +100,7 @@ export class SubmissionsService {
 
   /**
    * @throws DomainError `invalid_request`, `idempotency_conflict`, `gone`, `unknown_agent`, `agent_disabled`, `no_route`,
-   * `unsupported_input`, `not_available`, `payload_too_large`, `session_busy`, `rate_limited`
+   * `unsupported_input`, `not_available`, `payload_too_large`, `forbidden`, `session_busy`, `rate_limited`
    */
   async submit(caller: Caller, request: SubmitRequest): Promise<Submitted> {
     const asked = readRequest(caller, request);
@@ -142,6 +142,9 @@ export class SubmissionsService {
   private async repeated(asked: Asked, outcome: SubmitOutcome): Promise<Submitted> {
     if (outcome.kind === 'conflict') {
       throw new DomainError('idempotency_conflict', 'The key was used before, for another request.');
+    }
+    if (outcome.kind === 'foreign') {
+      throw new DomainError('forbidden', 'The session belongs to another principal; joining it takes tasks:all.');
     }
     if (outcome.kind === 'busy') {
       throw new DomainError('session_busy', 'The session has a task that has not ended, and takes one at a time.');
@@ -189,6 +192,7 @@ export class SubmissionsService {
       userId: context.userId,
       sessionId,
       sessionStrategy: request.sessionStrategy ?? routed.agent.sessionStrategy,
+      reachesOthers: scope.principal === undefined,
       backendVersionId: chosen.id,
       runner: chosen.runner,
       pool: chosen.pool,

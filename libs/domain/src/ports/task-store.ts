@@ -33,6 +33,8 @@ export interface Submission {
   readonly sessionId?: string;
   /** For a session only; absent: `enqueue`. */
   readonly sessionStrategy?: SessionStrategy;
+  /** The principal reaches the tasks of others, and so may join their sessions; default false. */
+  readonly reachesOthers?: boolean;
   readonly backendVersionId: string;
   readonly runner: string;
   readonly pool: string;
@@ -57,8 +59,8 @@ export interface Submission {
 
 /**
  * `created`: made now. `existing`: the same request came before. `gone`: it did, and its
- * task was removed since. `conflict`: a key names something else. `busy`: its
- * session has an unfinished task and its strategy is `reject`. `elsewhere`: its session keeps another backend. Only
+ * task was removed since. `conflict`: a key names something else. `foreign`: its
+ * session is another principal's. `busy`: its session has an unfinished task and its strategy is `reject`. `elsewhere`: its session keeps another backend. Only
  * `created` left anything behind.
  */
 export type SubmitOutcome =
@@ -66,6 +68,7 @@ export type SubmitOutcome =
   | { readonly kind: 'existing'; readonly taskKey: TaskKey; readonly taskId: TaskId }
   | { readonly kind: 'gone' }
   | { readonly kind: 'conflict' }
+  | { readonly kind: 'foreign' }
   | { readonly kind: 'busy' }
   | { readonly kind: 'elsewhere'; readonly backend: Pick<BackendVersion, 'id' | 'runner' | 'pool'> };
 

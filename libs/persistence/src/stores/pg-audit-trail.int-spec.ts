@@ -35,7 +35,7 @@ describe('the audit trail', () => {
       {
         name: 'test.recorded',
         text: `select tenant, principal, key_id, action, target, outcome, details, request_id from audit_records
-          where action = $1 order by id`,
+          where action = $1 order by target, id`,
       },
       [action],
     );
@@ -51,8 +51,8 @@ describe('the audit trail', () => {
     await trail.record(entries);
     await trail.record([]);
     expect(await recorded('key.create')).toEqual([
-      stored(entries[0]!),
       stored(entry({ target: 'a\u{fffd}b\u{fffd}c' })),
+      stored(entries[0]!),
     ]);
     await trail.close();
   });

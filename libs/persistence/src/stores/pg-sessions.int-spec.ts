@@ -169,8 +169,9 @@ describe('sessions', () => {
     ];
     const outcomes = await Promise.all(apart.map((submission) => submitted(submission)));
     expect(outcomes.map(({ turn }) => turn)).toEqual(apart.map(() => 'now'));
-    // Whoever speaks for the user: the session is the user's.
-    expect((await submitted(inSession('apart', { principal: 'bob', userId: 'carol' }))).turn).toBe('later');
+    // Whoever may speak for the user: the session is the user's.
+    const other = { principal: 'bob', userId: 'carol', reachesOthers: true };
+    expect((await submitted(inSession('apart', other))).turn).toBe('later');
   });
 
   it('leave no trace of tasks that have none', async () => {
@@ -302,6 +303,29 @@ describe('a task that wants its session for itself', () => {
   });
 });
 
+describe('a session of another principal', () => {
+  it('takes tasks of its own and of those who reach all, whichever gateway and however many at once', async () => {
+    const alice = { userId: 'owned', principal: 'alice' };
+    const tries = [...Array(8).keys()].map((index) =>
+      stores[index % 2]!.submit(inSession('owned', { ...alice, principal: index < 4 ? 'alice' : 'mallory' })),
+    );
+    const outcomes = await Promise.all(tries);
+    const text = `select created_by from sessions where session_id = 'owned'`;
+    const [session] = await databases[0].query<{ created_by: string }>({ name: '', text }, []);
+    const [first, second] = session!.created_by === 'alice' ? [0, 4] : [4, 0];
+    expect(outcomes.slice(first, first + 4).map(({ kind }) => kind)).toEqual(Array(4).fill('created'));
+    expect(outcomes.slice(second, second + 4)).toEqual(Array(4).fill({ kind: 'foreign' }));
+    const strategies = ['enqueue', 'reject', 'interrupt'] as const;
+    for (const sessionStrategy of strategies) {
+      const stranger = inSession('owned', { ...alice, principal: 'eve', sessionStrategy });
+      expect(await stores[1].submit(stranger)).toEqual({ kind: 'foreign' });
+    }
+    const reaching = inSession('owned', { ...alice, principal: 'admin', reachesOthers: true });
+    expect(await stores[0].submit(reaching)).toMatchObject({ kind: 'created', turn: 'later' });
+    expect(await line('owned')).toHaveLength(5);
+  });
+});
+
 describe('a task that takes over its session', () => {
   it('has those before it ended, gets its turn after the last of them, and is answered until they are', async () => {
     const [running, waiting] = [
@@ -309,7 +333,10 @@ describe('a task that takes over its session', () => {
       (await submitted(inSession('over'))).taskKey,
     ];
     await claimed({ taskKey: running });
-    const over = await submitted(inSession('over', { sessionStrategy: 'interrupt', principal: 'alice' }), stores[1]);
+    const over = await submitted(
+      inSession('over', { sessionStrategy: 'interrupt', principal: 'alice', reachesOthers: true }),
+      stores[1],
+    );
     const behind = await submitted(inSession('over'));
     expect([over.turn, behind.turn]).toEqual(['over', 'later']);
     const by = { taskId: over.taskId, principal: 'alice', tenant: 'acme' };

@@ -80,7 +80,7 @@ export class PgSubmissions {
     if (row.task_key === taskKey) {
       return { kind: 'created', taskKey, taskId, atMs: row.at_ms, turn: row.turn ?? 'now' };
     }
-    if (row.verdict === 'busy') return { kind: 'busy' };
+    if (row.verdict === 'foreign' || row.verdict === 'busy') return { kind: row.verdict };
     if (row.verdict === 'elsewhere') return { kind: 'elsewhere', backend: backendOf(row as SessionSubmitRow) };
     if (row.task_key === null || !matches(row, submission)) return { kind: 'conflict' };
     const [task] = await this.database.query<{ task_id: TaskId }>(TASK_ID_OF, [row.task_key]);
@@ -130,7 +130,7 @@ async function write(part: readonly Submission[], statement: Write): Promise<Rea
 }
 
 function isRefusal({ verdict }: Partial<SessionSubmitRow>): boolean {
-  return verdict === 'busy' || verdict === 'elsewhere';
+  return verdict === 'foreign' || verdict === 'busy' || verdict === 'elsewhere';
 }
 
 function backendOf(row: SessionSubmitRow): { id: string; runner: string; pool: string } {

@@ -27,13 +27,14 @@ export const IN_LINE = `t.tenant = s.tenant and t.agent_id = s.agent_id and coal
 export const LOCK_SESSIONS: Statement = {
   name: 'task-store.lock-sessions',
   text: `
-insert into sessions (tenant, agent_id, user_id, session_id, backend_version_id, updated_at)
+insert into sessions as s (tenant, agent_id, user_id, session_id, backend_version_id, created_by, updated_at)
 select distinct on (tenant, agent_id, user_id, session_id)
-  tenant, agent_id, user_id, session_id, backend_version_id, clock_timestamp()
-from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) with ordinality
-  as i(tenant, agent_id, user_id, session_id, backend_version_id, place)
+  tenant, agent_id, user_id, session_id, backend_version_id, principal, clock_timestamp()
+from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality
+  as i(tenant, agent_id, user_id, session_id, backend_version_id, principal, place)
 order by tenant, agent_id, user_id, session_id, place
-on conflict (tenant, agent_id, user_id, session_id) do update set updated_at = excluded.updated_at`,
+on conflict (tenant, agent_id, user_id, session_id) do update set updated_at = excluded.updated_at,
+  created_by = coalesce(s.created_by, excluded.created_by)`,
 };
 
 export function lockValues(batch: readonly Submission[]): unknown[] {
@@ -43,17 +44,20 @@ export function lockValues(batch: readonly Submission[]): unknown[] {
     batch.map(sessionUserOf),
     batch.map((s) => s.sessionId),
     batch.map((s) => s.backendVersionId),
+    batch.map((s) => s.principal),
   ];
 }
 
 export const SESSION_SUBMIT_COLUMNS: Columns = {
   ...SUBMIT_COLUMNS,
   strategy: { type: 'text', of: (s) => s.sessionStrategy ?? 'enqueue' },
+  reaches_others: { type: 'bool', of: (s) => s.reachesOthers ?? false },
 };
 
 /**
  * The submit statement for tasks of sessions that this transaction holds. Repeats pass whatever the strategy; of the
- * others those go in whose backend is the session's and that the strategy admits. They get the next ordinals in the order
+ * others those go in whose session is their principal's, or who reach the tasks of others, whose backend is the session's
+ * and that the strategy admits. They get the next ordinals in the order
  * they came in; the first is dispatched if the session has no unfinished task. One that is to end the others before it
  * says so in the session's row, and leaves a note that somebody has to.
  * A batch holds at most one task per session whose strategy is not `enqueue`, and that one first.
@@ -76,6 +80,7 @@ judged as materialized (
         and k.owner = a.principal and k.key = a.idempotency_key)
         or exists (select from submit_keys k where k.tenant = a.tenant and k.kind = 'task_id'
         and k.owner = '' and k.key = a.task_id) then 'known'
+      when s.created_by <> a.principal and not a.reaches_others then 'foreign'
       when s.backend_version_id <> a.backend_version_id then 'elsewhere'
       when s.is_busy and a.strategy = 'reject' then 'busy'
       else 'admitted'
@@ -122,7 +127,7 @@ left join backend_versions b on i.verdict = 'elsewhere' and b.id = i.kept_backen
 };
 
 export interface SessionSubmitRow extends SubmitRow {
-  readonly verdict: 'known' | 'elsewhere' | 'busy' | 'admitted';
+  readonly verdict: 'known' | 'foreign' | 'elsewhere' | 'busy' | 'admitted';
   readonly turn: 'now' | 'later' | 'over';
   readonly backend_id: string;
   readonly backend_runner: string;
