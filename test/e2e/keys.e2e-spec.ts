@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { SCOPES } from '#lib/domain';
 import pg from 'pg';
 import { createDatabase, type TestDatabase } from '../support/database.js';
+import { EventStream } from '../support/event-stream.js';
 import { call, Installation } from '../support/installation.js';
 import { createKeys } from '../support/keys.js';
 import { until } from '../support/until.js';
@@ -108,6 +109,20 @@ describe('a key', () => {
     expect([again.status, again.body['revoked_at']]).toEqual([200, revoked.body['revoked_at']]);
     expect((await ask('POST', `/v1/keys/${id}/rotate`, keys.ann)).status).toBe(410);
     expect(await recordsOf(id)).toEqual(['key.create by ann', 'key.revoke by ann']);
+  });
+
+  it('that is revoked has the streams it opened ended, at whichever gateway, and nobody else’s', async () => {
+    const { id, key } = await made({ scopes: ['tasks:submit', 'tasks:read'] });
+    const task = await ask('POST', `${there}/v1/tasks`, key, { agent_id: 'scripted', input: 'x' });
+    const url = `${there}/v1/tasks/${String(task.body['task_id'])}/events`;
+    const [own, other] = await Promise.all([EventStream.open(url, { key }), EventStream.open(url, { key: keys.ann })]);
+    const revokedAtMs = performance.now();
+    expect((await ask('DELETE', `/v1/keys/${id}`, keys.ann)).status).toBe(200);
+    expect(await own.text()).toMatch(/retry: 1000\n\n$/);
+    expect(performance.now() - revokedAtMs).toBeLessThan(REFUSED_MS);
+    const stopped = await ask('POST', `${there}/v1/tasks/${String(task.body['task_id'])}/cancel`, keys.ann, {});
+    expect(stopped.status).toBe(202);
+    expect(await other.text()).toContain('event: task.cancelled');
   });
 
   it('that has expired is refused, though it was good a moment before', async () => {

@@ -25,6 +25,13 @@ export class MemoryKeyStore extends KeyStore {
     return this.rows.get(id);
   }
 
+  override async lapsed(ids: readonly string[]): Promise<readonly string[]> {
+    return ids.filter((id) => {
+      const key = this.rows.get(id);
+      return key !== undefined && keyStateOf(key, this.nowMs()) !== 'live';
+    });
+  }
+
   override async list({ tenant, principal }: KeyFilter, { limit, cursor }: PageRequest): Promise<Page<KeyRecord>> {
     const wanted = [...this.rows.values()].filter(
       (key) => (tenant ?? key.tenant) === key.tenant && (principal ?? key.principal) === key.principal,

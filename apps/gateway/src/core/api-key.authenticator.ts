@@ -73,6 +73,11 @@ export class ApiKeyAuthenticator {
     return this.isGenuine(secret, this.entries.get(id)?.known);
   }
 
+  /** Asked of the store each time. */
+  lapsed(ids: readonly string[]): Promise<readonly string[]> {
+    return this.keys.lapsed(ids);
+  }
+
   /** What was remembered of the key no longer holds. */
   forget(id: string): void {
     this.entries.delete(id);

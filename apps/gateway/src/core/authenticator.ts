@@ -10,6 +10,8 @@ export abstract class Authenticator {
    * @throws DomainError `rate_limited` after too many of these, `unavailable` when it cannot be checked now
    */
   abstract authenticate(credential: string, from: () => string): Promise<Caller>;
+  /** Those of these keys that are good no longer, though they were when what they opened began. */
+  abstract lapsed(keyIds: readonly string[]): Promise<readonly string[]>;
 }
 
 /** Whose credential it seems to be, as far as it is known. */

@@ -37,6 +37,10 @@ export class CredentialsAuthenticator extends Authenticator {
     }
   }
 
+  override lapsed(keyIds: readonly string[]): Promise<readonly string[]> {
+    return this.kinds.keys.lapsed(keyIds);
+  }
+
   private assertMayTry(credential: string, network: string): void {
     const waitMs = this.attempts.waitMs(network);
     if (waitMs === 0) return;

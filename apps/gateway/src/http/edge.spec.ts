@@ -115,6 +115,10 @@ class KnownKeys extends Authenticator {
     if (credential === 'reader') return { tenant: 't', principal: 'r', keyId: 'k2', scopes: new Set(['tasks:read']) };
     throw new DomainError('unauthenticated', 'The key is not known.');
   }
+
+  async lapsed(): Promise<readonly string[]> {
+    return [];
+  }
 }
 
 const logged: unknown[] = [];

@@ -27,8 +27,9 @@ export class HttpModule {
         { provide: ApiDescription, useFactory: () => new ApiDescription() },
         {
           provide: EventStreams,
-          useFactory: (logger: Logger, quotas?: Quotas) => new EventStreams(logger, quotas),
-          inject: [Logger, QUOTAS],
+          useFactory: (logger: Logger, authenticator: Authenticator, quotas?: Quotas) =>
+            new EventStreams(logger, quotas, authenticator),
+          inject: [Logger, Authenticator, QUOTAS],
         },
         {
           provide: APP_FILTER,

@@ -250,14 +250,15 @@ describe('an event stream', () => {
     ]);
   });
 
-  it('shows that it lives, all streams by one timer', async () => {
+  it('shows that it lives, all streams by the timers of the first', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
     try {
       serveFrom(new Feed());
       const first = await open();
+      const timers = jest.getTimerCount();
       serveFrom(new Feed());
       const second = await open();
-      expect(jest.getTimerCount()).toBe(1);
+      expect([timers > 0, jest.getTimerCount()]).toEqual([true, timers]);
       jest.advanceTimersByTime(KEEP_ALIVE_MS);
       await until(() => first.text() !== '' && second.text() !== '');
       expect([first.text(), second.text()]).toEqual([': keep-alive\n\n', ': keep-alive\n\n']);

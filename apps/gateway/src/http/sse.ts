@@ -1,11 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '#lib/domain';
+import type { Authenticator } from '../core/authenticator.js';
 import type { Quotas, Slot } from '../core/quotas.js';
 import { onOver } from './exchange.js';
 import { findCaller } from './scopes.decorator.js';
 
 /** How often a silent stream shows that it lives. */
 export const KEEP_ALIVE_MS = 15_000;
+
+/** How often the keys of open streams are looked at: a revocation is felt within 5 s. */
+const LOOK_MS = 4_000;
 
 const KEEP_ALIVE = ': keep-alive\n\n';
 
@@ -24,12 +28,13 @@ export type FrameSource = AsyncIterable<string | Uint8Array>;
 /** The open event streams of this process. */
 export class EventStreams {
   private readonly open = new Set<EventStream>();
-  private timer: NodeJS.Timeout | undefined;
+  private timers: readonly NodeJS.Timeout[] = [];
   private isClosing = false;
 
   constructor(
     private readonly logger: Pick<Logger, 'error'>,
     private readonly quotas?: Pick<Quotas, 'hold'>,
+    private readonly authenticator?: Pick<Authenticator, 'lapsed'>,
   ) {}
 
   /** Streams that are open now. */
@@ -44,7 +49,7 @@ export class EventStreams {
    */
   async serve(request: IncomingMessage, response: ServerResponse, open: () => Promise<FrameSource>): Promise<void> {
     const caller = findCaller(request);
-    const stream = new EventStream(response, caller && this.quotas?.hold('streams', caller));
+    const stream = new EventStream(response, caller?.keyId, caller && this.quotas?.hold('streams', caller));
     this.add(stream);
     if (this.isClosing) stream.end();
     let source: FrameSource;
@@ -74,17 +79,29 @@ export class EventStreams {
 
   private add(stream: EventStream): void {
     this.open.add(stream);
-    this.timer ??= setInterval(() => {
+    if (this.timers.length > 0) return;
+    const keepAlive = (): void => {
       for (const each of this.open) each.keepAlive();
-    }, KEEP_ALIVE_MS).unref();
+    };
+    this.timers = [setInterval(keepAlive, KEEP_ALIVE_MS), setInterval(() => void this.endLapsed(), LOOK_MS)];
+    for (const timer of this.timers) timer.unref();
+  }
+
+  /** Ends the streams of keys that are good no longer. While nobody can say, they stay open. */
+  private async endLapsed(): Promise<void> {
+    const keyIds = new Set([...this.open].map(({ keyId }) => keyId).filter((id) => id !== undefined));
+    if (keyIds.size === 0 || !this.authenticator) return;
+    const lapsed = new Set(await this.authenticator.lapsed([...keyIds]).catch(() => []));
+    if (lapsed.size === 0) return;
+    for (const stream of this.open) if (stream.keyId !== undefined && lapsed.has(stream.keyId)) stream.end();
   }
 
   private remove(stream: EventStream): void {
     this.open.delete(stream);
     stream.slot?.release();
     if (this.open.size > 0) return;
-    clearInterval(this.timer);
-    this.timer = undefined;
+    for (const timer of this.timers) clearInterval(timer);
+    this.timers = [];
   }
 }
 
@@ -99,6 +116,8 @@ class EventStream {
 
   constructor(
     private readonly response: ServerResponse,
+    /** Of the key it was opened with. */
+    readonly keyId: string | undefined,
     /** What it takes of its caller's limit. */
     readonly slot: Slot | undefined,
   ) {

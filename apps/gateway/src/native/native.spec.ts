@@ -124,6 +124,10 @@ class KeyPerScope extends Authenticator {
     const scopes = credential === 'all' ? SCOPES : [credential as Scope];
     return { tenant: 'acme', principal: 'ann', keyId: 'k', scopes: new Set(scopes) };
   }
+
+  async lapsed(): Promise<readonly string[]> {
+    return [];
+  }
 }
 
 const submissions: Fake<SubmissionsService> = {

@@ -52,6 +52,8 @@ export const MAX_LIVE_SECRETS = 5;
 /** API keys. What changes one is written with its audit record, in one statement. */
 export abstract class KeyStore {
   abstract find(id: string): Promise<KeyRecord | undefined>;
+  /** Those of these keys that are revoked or have expired. */
+  abstract lapsed(ids: readonly string[]): Promise<readonly string[]>;
   /** Oldest first. @throws DomainError `invalid_request` for a cursor that is not ours. */
   abstract list(filter: KeyFilter, page: PageRequest): Promise<Page<KeyRecord>>;
   /** Inserts, or replaces all there is of a known id, so that it is live again. */

@@ -94,6 +94,9 @@ describe.each([
     expect(await records()).toMatchObject(
       ['create', 'rotate', 'revoke'].map((verb) => ({ action: `key.${verb}`, target: 'k1' })),
     );
+    await store.put(key('k2', { expiresAtMs: 1 }), audit('key.create', 'k2'));
+    await store.put(key('k3', { expiresAtMs: FAR_MS }), audit('key.create', 'k3'));
+    expect([...(await store.lapsed(['k1', 'k2', 'k3', 'nobody']))].sort()).toEqual(['k1', 'k2']);
   });
 
   it('keep the secrets of earlier rotations for the time of each, and no more than there may be', async () => {

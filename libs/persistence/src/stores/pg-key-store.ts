@@ -27,6 +27,11 @@ export class PgKeyStore extends KeyStore {
     return row ? decodeKey(row) : undefined;
   }
 
+  override async lapsed(ids: readonly string[]): Promise<readonly string[]> {
+    const rows = await orUnavailable(this.keys().query<{ id: string }[]>(LAPSED, [ids]));
+    return rows.map(({ id }) => id);
+  }
+
   override async list({ tenant, principal }: KeyFilter, page: PageRequest): Promise<Page<KeyRecord>> {
     const query = this.keys()
       .createQueryBuilder('k')
@@ -108,6 +113,9 @@ where id = $1 and revoked_at is null and (expires_at is null or expires_at > clo
   and ($3::bigint = 0 or (select count(*) from ${STILL_RETIRING}) < ${MAX_LIVE_SECRETS - 1})`,
   3,
 );
+
+const LAPSED = `
+select id from api_keys where id = any ($1) and (revoked_at is not null or expires_at <= clock_timestamp())`;
 
 const REVOKE = audited(
   `update api_keys set revoked_at = clock_timestamp(), retiring = '[]' where id = $1 and revoked_at is null`,
