@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { AUDIT_FIELDS, type AuditField, type AuditRecord } from '#lib/domain';
 
 /** Bytes of a SHA-256. */
@@ -43,12 +43,12 @@ export function alteredFields(digest: Uint8Array, record: AuditRecord): readonly
 
 /** Leaf hash of RFC 9162 section 2.1.1: SHA-256 of 0x00 and the digest. */
 export function leafHash(digest: Uint8Array): Buffer {
-  return createHash('sha256').update(LEAF).update(digest).digest();
+  return hash('sha256', Buffer.concat([LEAF, digest]), 'buffer');
 }
 
 /** Node hash of RFC 9162 section 2.1.1: SHA-256 of 0x01 and both children. */
 export function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
-  return createHash('sha256').update(NODE).update(left).update(right).digest();
+  return hash('sha256', Buffer.concat([NODE, left, right]), 'buffer');
 }
 
 /** Root of a tree without leaves: SHA-256 of nothing. */
@@ -70,7 +70,7 @@ function check(text: string): Buffer {
 }
 
 function sha256(text: string): Buffer {
-  return createHash('sha256').update(text, 'utf8').digest();
+  return hash('sha256', text, 'buffer');
 }
 
 const LEAF = Buffer.of(0);
