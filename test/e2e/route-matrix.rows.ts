@@ -190,7 +190,7 @@ export const ROWS: readonly RouteRow[] = [
     ok: 201,
   },
   {
-    route: 'POST /v1/tools/{id}:accept',
+    route: 'POST /v1/tools/{id}/accept',
     needs: ['tools:write', 'platform:admin'],
     ask: () => ({ params: { id: 'clock' }, body: { digest: '0'.repeat(64) } }),
     ok: 404,

@@ -274,7 +274,7 @@ describe('a tool behind a URL', () => {
 
 describe('a tool of an MCP server', () => {
   const accept = (digest: string): ReturnType<typeof call> =>
-    call(`${gateway(1)}/v1/tools/real__echo:accept`, { body: { digest }, key: keys.operator });
+    call(`${gateway(1)}/v1/tools/real__echo/accept`, { body: { digest }, key: keys.operator });
 
   it('is seen by operators only, and called once one has accepted it as it is', async () => {
     const headers = { 'x-key': { secret: 'TOOL_SECRET_WEATHER' } };

@@ -948,7 +948,7 @@ describe('the description of the contract', () => {
       'delete /v1/keys/{id}': 'keys:write',
       'get /v1/tools': 'tools:read',
       'get /v1/tools/{id}': 'tools:read',
-      'post /v1/tools/{id}:accept': 'tools:write platform:admin',
+      'post /v1/tools/{id}/accept': 'tools:write platform:admin',
       'put /v1/tools/{id}': 'tools:write platform:admin',
       'delete /v1/tools/{id}': 'tools:write platform:admin',
       'get /v1/webhooks': 'webhooks:read',

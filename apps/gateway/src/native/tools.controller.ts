@@ -86,7 +86,7 @@ export class ToolsController {
   @ApiOkResponse({ type: ToolAnswer })
   @Scopes('tools:write', 'platform:admin')
   @HttpCode(200)
-  @Post(':id\\:accept')
+  @Post(':id/accept')
   async accept(
     @Param('id') id: string,
     @JsonBody(AcceptToolBody) { value: { digest } }: JsonDocument<AcceptToolBody>,
