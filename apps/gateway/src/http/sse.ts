@@ -43,9 +43,10 @@ export class EventStreams {
   }
 
   /**
-   * Serves one stream. A caller at its limit is refused before. `open` does what may still fail with a status; when it resolves, headers go out and this resolves
-   * too: a silent stream keeps nothing of its request's way through the framework. However the stream ends, also when the
-   * client left while it was being opened, `return()` of the source is called once.
+   * Serves one stream. A caller at its limit is refused before. `open` does what may still fail with a status; when it
+   * resolves, headers go out and this resolves too: a silent stream keeps nothing of its request's way through the
+   * framework. However the stream ends, also when the client left while it was being opened, `return()` of the source is
+   * called once.
    */
   async serve(request: IncomingMessage, response: ServerResponse, open: () => Promise<FrameSource>): Promise<void> {
     const caller = findCaller(request);

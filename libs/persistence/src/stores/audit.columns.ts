@@ -1,20 +1,11 @@
-import type { AuditEntry } from '#lib/domain';
+import type { AuditEntry, AuditRecord } from '#lib/domain';
 import { newEventId } from '#lib/platform';
 import { uuidOf } from './event-id.js';
 
-/** A row of audit_records as it is written; time and transaction are the database's. In the order of the columns. */
-export interface AuditRow {
-  readonly id: string;
-  readonly tenant: string;
-  readonly principal: string;
-  readonly key_id: string;
-  readonly action: string;
-  readonly target: string;
-  readonly outcome: string;
-  readonly details: string;
-  readonly request_id: string;
-}
+/** A row of audit_records as it is written; time and transaction are the database's. */
+export type AuditRow = Omit<AuditRecord, 'at' | 'xid'>;
 
+/** In the order of the columns. */
 const TYPES: Readonly<Record<keyof AuditRow, string>> = {
   id: 'uuid',
   tenant: 'text',
