@@ -34,7 +34,16 @@ export function encodeRecords({ items, nextCursor }: Page<PlacedRecord>): AuditR
 
 function encodeRecord({ record, leaf }: PlacedRecord): AuditRecordAnswer {
   const { xid: _, details, ...rest } = record;
-  return { ...rest, details: JSON.parse(details) as unknown, leaf };
+  return { ...rest, details: readable(details), leaf };
+}
+
+/** A record that somebody has spoilt is shown as it is: it must not keep the others from being read. */
+function readable(details: string): unknown {
+  try {
+    return JSON.parse(details);
+  } catch {
+    return details;
+  }
 }
 
 export function encodeProof({ placed, leafHash, head, proof }: AuditProof): AuditProofAnswer {
