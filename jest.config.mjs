@@ -40,6 +40,17 @@ export default {
     },
     {
       ...withServices,
+      displayName: 'interop',
+      testMatch: ['<rootDir>/test/interop/*.interop-spec.ts'],
+    },
+    {
+      // With what npm does not bring: each suite says what it needs.
+      ...withServices,
+      displayName: 'foreign',
+      testMatch: ['<rootDir>/test/interop/*.foreign-spec.ts'],
+    },
+    {
+      ...withServices,
       displayName: 'faults',
       testMatch: ['<rootDir>/test/faults/**/*.{e2e,fault}-spec.ts'],
     },

@@ -1,5 +1,6 @@
 // `npm test`: everything from a fresh clone: install, build, checks, then the tiers of tests; ends with the counts.
 // `npm run test:faults`: the same for the tests that break things, alone and at full size.
+// `npm run test:interop`: the same for the clients of others, with those that npm does not bring.
 import './node-version.mjs';
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -140,6 +141,7 @@ async function runAll() {
   const env = await redisEnvironment();
   await runTier('integration', 'integration', { workers: 2, env });
   await runTier('e2e', 'e2e', { workers: 3, env });
+  await runTier('interop', 'interop', { workers: 3, env });
   const major = pathBinaries()?.major ?? 0;
   if (major >= OLDEST_POSTGRES) {
     const tier = `integration on PostgreSQL ${major} of the PATH`;
@@ -156,8 +158,15 @@ async function runFaults() {
   await runTier('faults', 'faults', { workers: 1, env: { ...env, TEST_SIZE: 'full' } });
 }
 
+/** Suites whose tools are not here are skipped, and say which. */
+async function runInterop() {
+  const env = await redisEnvironment();
+  await runTier('interop', 'interop', { workers: 2, env });
+  await runTier('interop with what npm does not bring', 'foreign', { workers: 1, env });
+}
+
 async function main() {
-  const runs = { all: runAll, faults: runFaults };
+  const runs = { all: runAll, faults: runFaults, interop: runInterop };
   const run = runs[process.argv[2] ?? 'all'];
   if (run === undefined) throw new UserError(`Tests are called by: ${Object.keys(runs).join(', ')}`);
   await ensureInstalled({ dev: true });

@@ -1,12 +1,15 @@
 import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { readSettings } from '#lib/platform';
 import { readConfig } from './config.js';
+import { PROTOCOL_SETTINGS, protocolOptionsOf } from './protocol.settings.js';
 
 const DATABASE_URL = 'postgres://user:word@host/database';
 
 describe('readConfig', () => {
   it('needs nothing but a database', () => {
     expect(readConfig({ DATABASE_URL })).toEqual({
+      protocols: protocolOptionsOf(readSettings(PROTOCOL_SETTINGS, {})),
       databaseUrl: DATABASE_URL,
       redisUrl: undefined,
       host: '127.0.0.1',

@@ -19,6 +19,7 @@ import { STORAGE_SETTINGS, type StorageOptions, storageOf } from '#lib/storage';
 import { TOOL_SETTINGS, type ToolOptions, toolOptionsOf } from '#lib/tools';
 import path from 'node:path';
 import { AUDIT_SETTINGS, type AuditOptions, auditOptionsOf } from './audit.settings.js';
+import { PROTOCOL_SETTINGS, type ProtocolOptions, protocolOptionsOf } from './protocol.settings.js';
 
 const apiKey = { expects: 'swy_<id>_<secret> with a secret of at least 32 characters', parse: parseApiKey };
 const linkKeys = { expects: 'kid:base64,kid:base64 with secrets of at least 16 bytes', parse: parseLinkKeys };
@@ -67,6 +68,7 @@ export const SETTINGS = {
   },
   ...WEBHOOK_SETTINGS,
   ...TOOL_SETTINGS,
+  ...PROTOCOL_SETTINGS,
   ISSUERS_FILE: { meaning: 'Issuers whose tokens callers may come with; absent: none.', ...anyText },
   MAX_AUTH_FAILURES: {
     default: '60',
@@ -132,6 +134,7 @@ export interface GatewayConfig {
   readonly maxConnections: number;
   readonly webhooks: WebhookOptions;
   readonly tools: ToolOptions;
+  readonly protocols: ProtocolOptions;
   readonly issuersFile: string | undefined;
   readonly authFailuresPerMinute: number;
   readonly trustedProxies: readonly string[];
@@ -168,6 +171,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): GatewayConfig 
     maxConnections: settings.MAX_CONNECTIONS,
     webhooks: webhookOptionsOf(settings),
     tools: toolOptionsOf(settings, env),
+    protocols: protocolOptionsOf(settings),
     issuersFile: settings.ISSUERS_FILE === undefined ? undefined : path.resolve(settings.ISSUERS_FILE),
     authFailuresPerMinute: settings.MAX_AUTH_FAILURES,
     trustedProxies: settings.TRUSTED_PROXIES ?? [],

@@ -44,7 +44,7 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
   try {
     const hasChanged = await prepare(config, infrastructure, logger);
     const app = await NestFactory.create(
-      GatewayModule.over(infrastructure.ports),
+      GatewayModule.over(infrastructure.ports, config.protocols),
       new EdgeAdapter({
         ...config,
         metrics: infrastructure.ports.metrics,

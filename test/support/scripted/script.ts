@@ -54,9 +54,10 @@ export type ScriptStep = { readonly run?: number } & (
   | { readonly end: true }
 );
 
-/** The script of a run: of its backend's options, else the task's input, as an array or under `script`. */
+/** The script of a run: of its backend's options, else the task's input: an array, as such, as JSON text, or under `script`. */
 export function scriptOf(options: Readonly<Record<string, unknown>>, input: unknown): readonly ScriptStep[] {
-  const steps = options.script ?? (input as { script?: unknown } | null)?.script ?? input;
+  const given = typeof input === 'string' && input.startsWith('[{') ? (JSON.parse(input) as unknown) : input;
+  const steps = options.script ?? (given as { script?: unknown } | null)?.script ?? given;
   if (Array.isArray(steps)) return steps as ScriptStep[];
   return [{ result: typeof input === 'string' ? input : JSON.stringify(input) }];
 }

@@ -1,4 +1,4 @@
-import type { AuditEntry, Scope, TaskScope } from '#lib/domain';
+import { type AuditEntry, DomainError, type Scope, type TaskScope } from '#lib/domain';
 
 /** Who is calling, as proved by a key. */
 export interface Caller {
@@ -16,6 +16,12 @@ export function taskScopeOf({ tenant, principal, scopes }: Caller): TaskScope {
 /** True for those who may see what runs behind agents, and change it. */
 export function isOperator({ scopes }: Caller): boolean {
   return scopes.has('agents:write') && scopes.has('platform:admin');
+}
+
+/** For what a request turns out to ask beyond what its route does. @throws DomainError `forbidden` */
+export function assertScopes({ scopes }: Pick<Caller, 'scopes'>, ...needed: readonly Scope[]): void {
+  const missing = needed.filter((scope) => !scopes.has(scope));
+  if (missing.length > 0) throw new DomainError('forbidden', `The credentials lack the scope ${missing.join(', ')}.`);
 }
 
 /** What a caller did, for the record. `details` hold no secrets. */

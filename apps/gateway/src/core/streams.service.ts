@@ -12,11 +12,12 @@ import {
 import { within } from '#lib/platform';
 import type { Caller } from './caller.js';
 import { type FrameFilter, FrameTextStream, isShown } from './frame-texts.js';
+import { LoggedEventStream } from './logged-events.js';
 import type { Quotas } from './quotas.js';
 import type { SeenTask, StreamHub } from './stream-hub.js';
 import type { Submitted } from './submissions.service.js';
 import type { FeedReader, Frames } from './task-feed.js';
-import type { TasksService } from './tasks.service.js';
+import type { SeenState, TasksService } from './tasks.service.js';
 
 /** Where a reader stands, as it said it: a seq or the id of an event of the task, exclusive. */
 export interface CursorText {
@@ -86,6 +87,17 @@ export class StreamsService {
   async openSubmitted(submitted: Submitted, view: Omit<EventView, 'cursor'>): Promise<FrameTexts> {
     const task = { ...submitted, isEnded: isTerminal(submitted.state) };
     return new FrameTextStream(await this.hub.open(task, 0), filterOf(view));
+  }
+
+  /** What comes after `afterSeq`, for wires that spell events in words of their own. */
+  async openEvents(caller: Caller, taskId: string, afterSeq = 0): Promise<LoggedEventStream> {
+    const { task } = await this.find(caller, taskId, undefined);
+    return new LoggedEventStream(await this.hub.open(task, afterSeq));
+  }
+
+  /** The same for a task this caller has just submitted or seen; asks nobody again whose it is. */
+  async openSeenEvents(seen: SeenState, afterSeq = 0): Promise<LoggedEventStream> {
+    return new LoggedEventStream(await this.hub.open({ ...seen, isEnded: isTerminal(seen.state) }, afterSeq));
   }
 
   async page(caller: Caller, taskId: string, view: PageView): Promise<EventPage> {

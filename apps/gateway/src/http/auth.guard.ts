@@ -6,6 +6,7 @@ import type { Request, Response } from 'express';
 import { DomainError } from '#lib/domain';
 import type { Scope } from '#lib/domain';
 import { Authenticator } from '../core/authenticator.js';
+import { assertScopes } from '../core/caller.js';
 import type { Quotas } from '../core/quotas.js';
 import { announceLimit } from './rate-limit.js';
 import { bindCaller, bindHandler, SCOPES_KEY } from './scopes.decorator.js';
@@ -31,8 +32,7 @@ export class AuthGuard implements CanActivate {
     bindCaller(request, caller);
     // Before anything else is looked at: what is refused must cost little.
     announceLimit(context.switchToHttp().getResponse<Response>(), this.quotas?.request(caller));
-    const missing = needed.filter((scope) => !caller.scopes.has(scope));
-    if (missing.length > 0) throw new DomainError('forbidden', `The credentials lack the scope ${missing.join(', ')}.`);
+    assertScopes(caller, ...needed);
     return true;
   }
 }

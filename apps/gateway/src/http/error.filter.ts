@@ -4,14 +4,16 @@ import type { Express, Request, Response } from 'express';
 import { DomainError } from '#lib/domain';
 import type { AuditTrail, Logger } from '#lib/domain';
 import { denialOf, pathOf } from './denial.js';
-import { encodeProblem, errorHeaders, PROBLEM_TYPE, toDomainError } from './problem.js';
+import type { ErrorWires } from './error.wires.js';
+import { errorHeaders, toDomainError } from './problem.js';
 
-/** Turns whatever a request throws into a problem document (RFC 9457), and records what was denied. */
+/** Turns whatever a request throws into an error of its wire, and records what was denied. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   constructor(
     private readonly logger: Logger,
     private readonly audit: Pick<AuditTrail, 'denied'>,
+    private readonly wires: ErrorWires,
   ) {}
 
   catch(thrown: unknown, host: ArgumentsHost): void {
@@ -24,8 +26,8 @@ export class ErrorFilter implements ExceptionFilter {
     if (denial) this.audit.denied(denial);
     // A stream that has begun cannot turn into an error: cutting it tells the client that it is not complete.
     if (response.headersSent) return void response.destroy();
-    const problem = encodeProblem(error, pathOf(request));
-    response.status(problem.status).set(errorHeaders(error)).type(PROBLEM_TYPE).end(JSON.stringify(problem));
+    const { status, type, body } = this.wires.encode(error, request);
+    response.status(status).set(errorHeaders(error)).type(type).end(body);
   }
 
   private report(error: DomainError, request: Request, response: Response): void {

@@ -7,6 +7,7 @@ import { Quotas } from '../core/quotas.js';
 import { AuthGuard } from './auth.guard.js';
 import { DocsController } from './docs.controller.js';
 import { ErrorFilter } from './error.filter.js';
+import { ErrorWires } from './error.wires.js';
 import { ApiDescription } from './openapi.js';
 import { RouteCheck } from './route.check.js';
 import { EventStreams } from './sse.js';
@@ -14,7 +15,7 @@ import { EventStreams } from './sse.js';
 /** Without them nothing is limited. */
 const QUOTAS = { token: Quotas, optional: true };
 
-/** What every surface shares: authentication, error bodies, streams, and the check that no route is open by mistake. */
+/** What every surface shares: authentication, errors, streams, and the check that no route is open by mistake. */
 @Module({ controllers: [DocsController] })
 export class HttpModule {
   /** `core` are the modules that offer `Authenticator`, `AuditTrail`, `Logger` and `Quotas`. */
@@ -25,6 +26,7 @@ export class HttpModule {
       providers: [
         RouteCheck,
         { provide: ApiDescription, useFactory: () => new ApiDescription() },
+        { provide: ErrorWires, useFactory: () => new ErrorWires() },
         {
           provide: EventStreams,
           useFactory: (logger: Logger, authenticator: Authenticator, quotas?: Quotas) =>
@@ -33,8 +35,8 @@ export class HttpModule {
         },
         {
           provide: APP_FILTER,
-          useFactory: (logger: Logger, audit: AuditTrail) => new ErrorFilter(logger, audit),
-          inject: [Logger, AuditTrail],
+          useFactory: (logger: Logger, audit: AuditTrail, wires: ErrorWires) => new ErrorFilter(logger, audit, wires),
+          inject: [Logger, AuditTrail, ErrorWires],
         },
         {
           provide: APP_GUARD,
@@ -43,7 +45,7 @@ export class HttpModule {
           inject: [Reflector, Authenticator, QUOTAS],
         },
       ],
-      exports: [EventStreams],
+      exports: [ErrorWires, EventStreams],
     };
   }
 }

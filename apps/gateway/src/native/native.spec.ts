@@ -180,7 +180,7 @@ async function* frames(...texts: string[]): AsyncGenerator<string> {
   yield* texts;
 }
 
-const logs: Fake<StreamsService> = {
+const logs: Fake<Pick<StreamsService, 'open' | 'openSubmitted' | 'page'>> = {
   open: async (_caller, id, view) => {
     if (id !== 't-1') throw new DomainError('not_found', 'There is no such task.');
     seen.push(view);

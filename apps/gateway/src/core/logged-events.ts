@@ -1,0 +1,41 @@
+import { envelopeOf, type EventBody, type EventId, type Frame } from '#lib/domain';
+import type { FeedReader } from './task-feed.js';
+
+/** An event as the log has it, read. `seq` is 0 for a heartbeat, which is live only and has no id. */
+export type LoggedEvent = EventBody & {
+  readonly seq: number;
+  readonly eventId?: EventId;
+  /** RFC 3339 in UTC with milliseconds. */
+  readonly timestamp: string;
+};
+
+interface Envelope extends Pick<LoggedEvent, 'timestamp' | 'payload'> {
+  readonly event_id?: EventId;
+}
+
+export function readFrame(frame: Frame): LoggedEvent {
+  const { event_id, timestamp, payload } = JSON.parse(envelopeOf(frame)) as Envelope;
+  return { type: frame.type, payload, seq: frame.seq, eventId: event_id, timestamp } as LoggedEvent;
+}
+
+/**
+ * The events of a task, those that came together at once, in order and without holes. Ends right after the terminal event;
+ * `return()` settles a `next()` that waits.
+ */
+export class LoggedEventStream implements AsyncIterableIterator<readonly LoggedEvent[]> {
+  constructor(private readonly reader: FeedReader) {}
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<readonly LoggedEvent[], undefined>> {
+    const next = await this.reader.next();
+    return next.done ? next : { done: false, value: next.value.map(readFrame) };
+  }
+
+  async return(): Promise<IteratorResult<readonly LoggedEvent[], undefined>> {
+    await this.reader.return();
+    return { done: true, value: undefined };
+  }
+}

@@ -1,0 +1,75 @@
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createDatabase, type TestDatabase } from '../support/database.js';
+import { ADMIN_KEY, Installation } from '../support/installation.js';
+import { testRedisUrl } from '../support/redis.js';
+import type { Driver, Place } from './drivers/driver.js';
+import { native } from './drivers/native.driver.js';
+
+/** Every protocol there is. */
+const DRIVERS: readonly Driver[] = [native];
+
+let database: TestDatabase;
+let installation: Installation;
+/** One gateway to create by, another to do everything else by. */
+let here: Place;
+let there: Place;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  installation = await Installation.start({
+    databaseUrl: database.url,
+    redisUrl: testRedisUrl(),
+    gateways: 2,
+    runtimes: 1,
+    env: { AGENTS_FILE: path.resolve('test/interop/agents.yaml') },
+  });
+  [here, there] = installation.gateways.map(({ url }) => ({ url, key: ADMIN_KEY })) as [Place, Place];
+}, 120_000);
+
+afterAll(async () => {
+  await installation?.stop();
+  await database?.drop();
+});
+
+const watchers = DRIVERS.filter((driver) => driver.watch);
+const deciders = DRIVERS.filter((driver) => driver.decide);
+const cancellers = DRIVERS.filter((driver) => driver.cancel);
+
+describe.each(DRIVERS)('a task created by $name', (creator) => {
+  it.each(watchers)('is seen to succeed by $name, with its answer', async ({ watch }) => {
+    const id = await creator.create(here, 'scripted', 'The trams run again.');
+    expect(await watch!(there, id)).toEqual({ state: 'succeeded', text: 'The trams run again.' });
+  });
+
+  it.each(deciders)('is approved by $name, and does what it asked for', async ({ watch = native.watch!, decide }) => {
+    const id = await creator.create(here, 'supervised', 'Go on.');
+    expect(await watch(there, id)).toMatchObject({ state: 'waiting' });
+    await decide!(there, id, true);
+    expect(await watch(there, id)).toEqual({ state: 'succeeded', text: 'decided' });
+    expect(await callsOf(id)).toEqual(['tool.invoked', 'tool.completed']);
+  });
+
+  it.each(deciders)('is denied by $name, and leaves it out', async ({ watch = native.watch!, decide }) => {
+    const id = await creator.create(here, 'supervised', 'Go on.');
+    expect(await watch(there, id)).toMatchObject({ state: 'waiting' });
+    await decide!(there, id, false);
+    expect(await watch(there, id)).toEqual({ state: 'succeeded', text: 'decided' });
+    expect(await callsOf(id)).toEqual(['tool.denied']);
+  });
+
+  it.each(cancellers)('is cancelled by $name', async ({ cancel }) => {
+    const id = await creator.create(here, 'endless', 'Go on.');
+    await cancel!(there, id);
+    expect(await native.watch!(there, id)).toMatchObject({ state: 'cancelled' });
+  });
+});
+
+/** Types of the events of its calls. */
+async function callsOf(id: string): Promise<string[]> {
+  const response = await fetch(`${there.url}/v1/tasks/${id}/events?limit=500`, {
+    headers: { authorization: `Bearer ${there.key}`, accept: 'application/json' },
+  });
+  const { events } = (await response.json()) as { events: { event_type: string }[] };
+  return events.map(({ event_type }) => event_type).filter((type) => type.startsWith('tool.'));
+}
