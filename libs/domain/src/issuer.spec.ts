@@ -61,6 +61,7 @@ describe('subjectOfClaims', () => {
     [{ ...claims, org: 'acme' }],
     [{ ...claims, org: { id: 7 } }],
     [{ ...claims, org: { id: '' } }],
+    [{ ...claims, org: { id: '*' } }],
     [{ ...claims, sub: undefined }],
     [{ ...claims, sub: ['ann'] }],
     [{ ...claims, sub: '' }],

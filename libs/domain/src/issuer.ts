@@ -70,13 +70,15 @@ export interface TokenSubject {
 export const DEFAULT_CEILING: readonly Scope[] = SCOPES.filter((scope) => scope !== 'platform:admin');
 
 const NAME = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
+/** The name of all tenants is that of none. */
+const TENANT = /^(?!\*$)[^\p{Cc}\p{Cs}]{1,200}$/u;
 
 /** Whom verified claims stand for; undefined when they name no tenant or no principal. */
 export function subjectOfClaims(claims: Claims, { tenant, principal, scopes }: ClaimMapping): TokenSubject | undefined {
   const place = 'value' in tenant ? tenant.value : tenantOf(claimAt(claims, tenant.claim), tenant.names);
   const who = claimAt(claims, principal.claim);
   const name = typeof who === 'string' && who !== '' ? principal.prefix + who : '';
-  if (place === undefined || !NAME.test(place) || !NAME.test(name)) return undefined;
+  if (place === undefined || !TENANT.test(place) || !NAME.test(name)) return undefined;
   const words = scopes.claim === undefined ? [] : wordsOf(claimAt(claims, scopes.claim));
   const named = words.flatMap(
     (word) => scopes.names?.get(word) ?? (scopes.names === undefined && isScope(word) ? [word] : []),

@@ -6,6 +6,7 @@ import type { Response } from 'express';
 import { AuditService } from '../core/audit.service.js';
 import type { Caller } from '../core/caller.js';
 import { requestIdOf } from '../http/exchange.js';
+import { decodePage } from '../http/page.query.js';
 import { QueryPipe } from '../http/query.pipe.js';
 import { CurrentCaller, Scopes } from '../http/scopes.decorator.js';
 import {
@@ -38,9 +39,8 @@ export class AuditController {
     @CurrentCaller() caller: Caller,
     @Res({ passthrough: true }) response: Response,
   ): Promise<AuditRecordsAnswer> {
-    const { limit = 50, cursor } = query;
     const ask = { filter: decodeFilter(query), requestId: requestIdOf(response) };
-    return encodeRecords(await this.audit.search(caller, ask, { limit, ...(cursor !== undefined && { cursor }) }));
+    return encodeRecords(await this.audit.search(caller, ask, decodePage(query)));
   }
 
   @ApiOperation({ summary: 'Export sealed records in their order, with what proves them.' })

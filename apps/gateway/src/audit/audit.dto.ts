@@ -1,7 +1,8 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsIn, IsInt, IsOptional, IsString, Matches, Max, MaxLength, Min } from 'class-validator';
+import { IsIn, IsInt, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
+import { PageCursor, PageLimit, type PageQuery } from '../http/page.query.js';
+import { MaybeTime } from '../http/times.js';
 
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
 const MAX_NUMBER = Number.MAX_SAFE_INTEGER;
 
 /** Which records are meant. */
@@ -41,32 +42,19 @@ export class AuditFilterQuery {
   @IsIn(['allowed', 'denied'])
   outcome?: 'allowed' | 'denied';
 
-  @ApiPropertyOptional({ description: 'Exclusive.', format: 'date-time' })
-  @IsOptional()
-  @IsString()
-  @Matches(TIME)
+  @MaybeTime('Exclusive.')
   after?: string;
 
-  @ApiPropertyOptional({ description: 'Exclusive.', format: 'date-time' })
-  @IsOptional()
-  @IsString()
-  @Matches(TIME)
+  @MaybeTime('Exclusive.')
   before?: string;
 }
 
 /** Query of `GET /v1/audit`. */
-export class SearchAuditQuery extends AuditFilterQuery {
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 200, default: 50 })
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(200)
+export class SearchAuditQuery extends AuditFilterQuery implements PageQuery {
+  @PageLimit()
   limit?: number;
 
-  @ApiPropertyOptional({ description: '`next_cursor` of the page before.' })
-  @IsOptional()
-  @IsString()
-  @MaxLength(1000)
+  @PageCursor()
   cursor?: string;
 }
 

@@ -1,7 +1,7 @@
 import { stringify } from 'csv-stringify/sync';
 import { AUDIT_FIELDS, type AuditFilter, type Page, type PlacedRecord } from '#lib/domain';
 import type { AuditProof } from '../core/audit.service.js';
-import { invalid } from '../http/dto.js';
+import { decodeMoment } from '../http/times.js';
 import type { AuditProofAnswer, AuditRecordAnswer, AuditRecordsAnswer } from './audit.answers.js';
 import type { AuditFilterQuery } from './audit.dto.js';
 
@@ -14,18 +14,10 @@ export function decodeFilter(query: AuditFilterQuery): AuditFilter {
     action,
     target,
     outcome,
-    after: time(after, 'after'),
-    before: time(before, 'before'),
+    after: decodeMoment(after, 'query.after')?.text,
+    before: decodeMoment(before, 'query.before')?.text,
   };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-}
-
-/** Kept as it was written: it may be finer than a millisecond. */
-function time(text: string | undefined, name: string): string | undefined {
-  if (text === undefined) return undefined;
-  const year = new Date(text).getUTCFullYear();
-  if (year >= 1 && year <= 9999) return text;
-  throw invalid([{ path: `query.${name}`, code: 'is_date', message: 'is no such time' }]);
 }
 
 export function encodeRecords({ items, nextCursor }: Page<PlacedRecord>): AuditRecordsAnswer {

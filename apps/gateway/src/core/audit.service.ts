@@ -124,7 +124,9 @@ export class AuditService {
 /** @throws DomainError `forbidden` */
 function reachOf({ tenant, scopes }: Caller, filter: AuditFilter): AuditFilter {
   const { tenant: asked = tenant, ...rest } = filter;
-  if (asked !== tenant && !scopes.has('platform:admin')) {
+  // A tenant may be called anything, also what stands for all of them.
+  const isOwn = asked === tenant && asked !== EVERY_TENANT;
+  if (!isOwn && !scopes.has('platform:admin')) {
     throw new DomainError('forbidden', 'Other tenants need the scope platform:admin.');
   }
   return asked === EVERY_TENANT ? rest : { ...rest, tenant: asked };

@@ -10,9 +10,9 @@ import { RawJsonBody } from '../http/json-body.decorator.js';
 import type { JsonDocument } from '../http/json-document.js';
 import { QueryPipe } from '../http/query.pipe.js';
 import { CurrentCaller, Scopes } from '../http/scopes.decorator.js';
+import { PageQuery } from '../http/page.query.js';
 import { agentEtag, decodeExpectation, encodeAgent, encodeAgents, encodeCapabilities } from './agents.mapping.js';
 import { AgentAnswer, AgentsAnswer, CapabilitiesAnswer } from './answer.dto.js';
-import { PageQuery } from './query.dto.js';
 
 const ETAG = { ETag: { schema: { type: 'string' } } } as const;
 const EXPECTS = { name: 'If-Match', description: 'The `ETag` of the agent that is meant.', required: false };

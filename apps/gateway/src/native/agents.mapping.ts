@@ -4,9 +4,9 @@ import type { AgentRecord } from '#lib/domain';
 import type { AgentCapabilities, AgentView } from '../core/agents.service.js';
 import type { Expectation } from '../core/declaration-edit.js';
 import { invalid } from '../http/dto.js';
+import { decodePage, type PageQuery } from '../http/page.query.js';
 import type { AgentAnswer, AgentsAnswer, CapabilitiesAnswer } from './answer.dto.js';
-import type { PageQuery } from './query.dto.js';
-import { decodePage, encodeTime } from './tasks.mapping.js';
+import { encodeTime } from './tasks.mapping.js';
 
 /** Callers never learn what runs behind an agent; operators see its declaration, as it was written. */
 export function encodeAgent({ agent, activeTasks }: AgentView): AgentAnswer {

@@ -6,10 +6,10 @@ import type { Caller } from '../core/caller.js';
 import { sendContent } from '../http/content.js';
 import { QueryPipe } from '../http/query.pipe.js';
 import { CurrentCaller, Public, Scopes } from '../http/scopes.decorator.js';
+import { decodePage, PageQuery } from '../http/page.query.js';
 import { ArtifactAnswer, ArtifactsAnswer } from './answer.dto.js';
 import { encodeArtifact, encodeArtifacts } from './artifacts.mapping.js';
-import { LinkQuery, PageQuery } from './query.dto.js';
-import { decodePage } from './tasks.mapping.js';
+import { LinkQuery } from './query.dto.js';
 
 const BINARY = { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } };
 

@@ -6,8 +6,7 @@ import { DeliveriesService } from '../core/deliveries.service.js';
 import { requestIdOf } from '../http/exchange.js';
 import { QueryPipe } from '../http/query.pipe.js';
 import { CurrentCaller, Scopes } from '../http/scopes.decorator.js';
-import { PageQuery } from './query.dto.js';
-import { decodePage } from './tasks.mapping.js';
+import { decodePage, PageQuery } from '../http/page.query.js';
 import { DeliveriesAnswer, DeliveryAnswer } from './webhooks.dto.js';
 import { encodeDeliveries, encodeDelivery } from './webhooks.mapping.js';
 

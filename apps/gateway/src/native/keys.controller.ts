@@ -8,6 +8,7 @@ import { JsonBody } from '../http/json-body.decorator.js';
 import type { JsonDocument } from '../http/json-document.js';
 import { QueryPipe } from '../http/query.pipe.js';
 import { CurrentCaller, Scopes } from '../http/scopes.decorator.js';
+import { decodePage } from '../http/page.query.js';
 import {
   CreateKeyBody,
   DEFAULT_OVERLAP_SECONDS,
@@ -18,7 +19,6 @@ import {
   RotateKeyBody,
 } from './keys.dto.js';
 import { decodeKeyWish, encodeKey, encodeKeys, encodeShownKey } from './keys.mapping.js';
-import { decodePage } from './tasks.mapping.js';
 
 @ApiTags('keys')
 @Controller('v1/keys')

@@ -14,11 +14,13 @@ import {
 import { SCOPES } from '#lib/domain';
 import type { Scope } from '#lib/domain';
 import { ListAnswer } from './answer.dto.js';
-import { PageQuery } from './query.dto.js';
+import { PageQuery } from '../http/page.query.js';
+import { MaybeTime } from '../http/times.js';
 
 /** 1 to 200 characters, none of them a control character or half of a pair. */
 const NAME = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
-const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
+/** The name of all tenants is that of none. */
+const TENANT = /^(?!\*$)[^\p{Cc}\p{Cs}]{1,200}$/u;
 
 const DAY_SECONDS = 86_400;
 /** How long an earlier secret works when nothing else is said, in s. */
@@ -59,7 +61,7 @@ export class CreateKeyBody {
   @ApiPropertyOptional({ description: 'Absent: your tenant. Another needs `platform:admin`.' })
   @IsOptional()
   @IsString()
-  @Matches(NAME)
+  @Matches(TENANT)
   tenant?: string | null;
 
   @ApiPropertyOptional({ description: 'What you call it.' })
@@ -68,10 +70,7 @@ export class CreateKeyBody {
   @Matches(NAME)
   label?: string | null;
 
-  @ApiPropertyOptional({ description: 'When it ends; absent: never.', format: 'date-time' })
-  @IsOptional()
-  @IsString()
-  @Matches(TIMESTAMP)
+  @MaybeTime('When it ends; absent: never.')
   expires_at?: string | null;
 }
 

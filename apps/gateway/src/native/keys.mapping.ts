@@ -2,8 +2,9 @@ import { keyStateOf } from '#lib/domain';
 import type { KeyRecord, Page } from '#lib/domain';
 import type { KeyWish, ShownKey } from '../core/keys.service.js';
 import { invalid } from '../http/dto.js';
+import { decodeMoment } from '../http/times.js';
 import type { CreateKeyBody, KeyAnswer, KeysAnswer, NewKeyAnswer } from './keys.dto.js';
-import { decodeTime, encodeTime, encodeTimeOrNull } from './tasks.mapping.js';
+import { encodeTime, encodeTimeOrNull } from './tasks.mapping.js';
 
 export function decodeKeyWish(body: CreateKeyBody, requestId: string): KeyWish {
   return {
@@ -18,7 +19,7 @@ export function decodeKeyWish(body: CreateKeyBody, requestId: string): KeyWish {
 
 function decodeExpiry(text: string | undefined): number | null {
   const path = '/expires_at';
-  const timeMs = decodeTime(text, path) ?? null;
+  const timeMs = decodeMoment(text, path)?.ms ?? null;
   if (timeMs !== null && timeMs <= Date.now())
     throw invalid([{ path, code: 'in_future', message: 'must be in the future' }]);
   return timeMs;

@@ -1,27 +1,11 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
-import { IsIn, IsInt, IsOptional, IsString, Matches, Max, MaxLength, Min } from 'class-validator';
+import { IsIn, IsInt, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
 import { FAILURES, TASK_STATES } from '#lib/domain';
 import type { FailureCode, TaskState } from '#lib/domain';
-
-const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
+import { PageQuery } from '../http/page.query.js';
+import { MaybeTime } from '../http/times.js';
 
 const FAILURE_CODES = Object.keys(FAILURES) as FailureCode[];
-
-/** A page of a list. */
-export class PageQuery {
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 200, default: 50 })
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(200)
-  limit?: number;
-
-  @ApiPropertyOptional({ description: '`next_cursor` of the page before.' })
-  @IsOptional()
-  @IsString()
-  @MaxLength(1000)
-  cursor?: string;
-}
 
 /** Query of `GET /v1/tasks`. */
 export class ListTasksQuery extends PageQuery {
@@ -53,16 +37,10 @@ export class ListTasksQuery extends PageQuery {
   @IsIn(FAILURE_CODES)
   error_code?: FailureCode;
 
-  @ApiPropertyOptional({ description: 'Exclusive.', format: 'date-time' })
-  @IsOptional()
-  @IsString()
-  @Matches(TIMESTAMP)
+  @MaybeTime('Exclusive.')
   created_after?: string;
 
-  @ApiPropertyOptional({ description: 'Exclusive.', format: 'date-time' })
-  @IsOptional()
-  @IsString()
-  @Matches(TIMESTAMP)
+  @MaybeTime('Exclusive.')
   created_before?: string;
 }
 

@@ -6,9 +6,10 @@ import { TasksService } from '../core/tasks.service.js';
 import { leftSignal } from '../http/exchange.js';
 import { QueryPipe } from '../http/query.pipe.js';
 import { CurrentCaller, Scopes } from '../http/scopes.decorator.js';
+import { decodePage, PageQuery } from '../http/page.query.js';
 import { StepsAnswer, TaskAnswer, TasksAnswer, WaitAnswer } from './answer.dto.js';
-import { ListTasksQuery, PageQuery, WaitQuery } from './query.dto.js';
-import { decodeFilter, decodePage, encodeSteps, encodeTask, encodeTasks, etagOf } from './tasks.mapping.js';
+import { ListTasksQuery, WaitQuery } from './query.dto.js';
+import { decodeFilter, encodeSteps, encodeTask, encodeTasks, etagOf } from './tasks.mapping.js';
 
 const DEFAULT_WAIT_SECONDS = 60;
 

@@ -1,14 +1,8 @@
 import { statusOf } from '#lib/domain';
-import type { ConfirmationProjection, Page, PageRequest, StepProjection, TaskFilter, TaskSnapshot } from '#lib/domain';
-import { invalid } from '../http/dto.js';
+import type { ConfirmationProjection, Page, StepProjection, TaskFilter, TaskSnapshot } from '#lib/domain';
+import { decodeMoment } from '../http/times.js';
 import type { PendingConfirmAnswer, StepAnswer, StepsAnswer, TaskAnswer, TasksAnswer } from './answer.dto.js';
-import type { ListTasksQuery, PageQuery } from './query.dto.js';
-
-const DEFAULT_LIMIT = 50;
-
-export function decodePage({ limit = DEFAULT_LIMIT, cursor }: PageQuery): PageRequest {
-  return { limit, cursor };
-}
+import type { ListTasksQuery } from './query.dto.js';
 
 export function decodeFilter(query: ListTasksQuery): TaskFilter {
   return {
@@ -17,19 +11,9 @@ export function decodeFilter(query: ListTasksQuery): TaskFilter {
     type: query.type,
     sessionId: query.session_id,
     errorCode: query.error_code,
-    createdAfterMs: decodeTime(query.created_after, 'query.created_after'),
-    createdBeforeMs: decodeTime(query.created_before, 'query.created_before'),
+    createdAfterMs: decodeMoment(query.created_after, 'query.created_after')?.ms,
+    createdBeforeMs: decodeMoment(query.created_before, 'query.created_before')?.ms,
   };
-}
-
-/** @throws DomainError `invalid_request` when the text is no time */
-export function decodeTime(text: string | undefined, path: string): number | undefined {
-  if (text === undefined) return undefined;
-  const ms = Date.parse(text);
-  // Years that take more or other than four digits are no times of the database either.
-  const year = new Date(ms).getUTCFullYear();
-  if (!(year >= 1 && year <= 9999)) throw invalid([{ path, code: 'is_date', message: 'is no such time' }]);
-  return ms;
 }
 
 export function encodeTask(task: TaskSnapshot): TaskAnswer {

@@ -16,8 +16,8 @@ import { JsonBody, RawJsonBody } from '../http/json-body.decorator.js';
 import { JsonDocument } from '../http/json-document.js';
 import { QueryPipe } from '../http/query.pipe.js';
 import { CurrentCaller, Scopes } from '../http/scopes.decorator.js';
+import { PageQuery } from '../http/page.query.js';
 import { decodeExpectation } from './agents.mapping.js';
-import { PageQuery } from './query.dto.js';
 import { AcceptToolBody, ToolAnswer, ToolsAnswer } from './tools.dto.js';
 import { encodeTool, encodeTools, toolEtag } from './tools.mapping.js';
 

@@ -1,7 +1,7 @@
 import type { ToolOffer } from '#lib/domain';
 import type { ToolView } from '../core/tools.service.js';
-import type { PageQuery } from './query.dto.js';
-import { decodePage, encodeTime } from './tasks.mapping.js';
+import { decodePage, type PageQuery } from '../http/page.query.js';
+import { encodeTime } from './tasks.mapping.js';
 import type { OfferAnswer, ToolAnswer, ToolsAnswer } from './tools.dto.js';
 
 /** What is behind a tool is for operators: they get the declaration as it was written, and what servers offer. */

@@ -7,10 +7,10 @@ import { requestIdOf } from '../http/exchange.js';
 import { QueryPipe } from '../http/query.pipe.js';
 import { letPass } from '../http/raw-body.js';
 import { CurrentCaller, Scopes } from '../http/scopes.decorator.js';
+import { decodePage, PageQuery } from '../http/page.query.js';
 import { ArtifactAnswer, ArtifactsAnswer } from './answer.dto.js';
 import { artifactPath, encodeArtifact, encodeArtifacts } from './artifacts.mapping.js';
-import { PageQuery, UploadQuery } from './query.dto.js';
-import { decodePage } from './tasks.mapping.js';
+import { UploadQuery } from './query.dto.js';
 import { decodeUpload } from './uploads.mapping.js';
 
 @ApiTags('artifacts')

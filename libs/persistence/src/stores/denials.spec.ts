@@ -42,21 +42,69 @@ describe('denied attempts', () => {
     expect(taken.reduce((sum, { count }) => sum + count, 0)).toBe(1_001);
   });
 
+  it('by another key or from another address are records of their own', () => {
+    const denials = new Denials();
+    const from = (address: string): string => JSON.stringify({ code: 'forbidden', address });
+    denials.add(attempt({ details: from('10.0.0.1') }), 0);
+    denials.add(attempt({ details: from('10.0.0.2') }), 0);
+    denials.add(attempt({ details: from('10.0.0.2'), keyId: 'k2' }), 0);
+    expect(denials.take().map(({ entry, count }) => [entry.keyId, entry.details, count])).toEqual([
+      ['k1', from('10.0.0.1'), 1],
+      ['k1', from('10.0.0.2'), 1],
+      ['k2', from('10.0.0.2'), 1],
+    ]);
+  });
+
+  it('of one who goes on and on become few records each time, and all are counted', () => {
+    const denials = new Denials();
+    const sizes = Array.from({ length: 4 }, (_, period) => {
+      for (let n = 0; n < 1_000; n += 1) denials.add(attempt({ target: `t-${period}-${n}` }), period);
+      const taken = denials.take();
+      expect(taken.reduce((sum, { count }) => sum + count, 0)).toBe(1_000);
+      return taken.length;
+    });
+    expect(sizes).toEqual([101, 11, 11, 11]);
+    for (let period = 0; period < 10; period += 1) denials.take();
+    for (let n = 0; n < 1_000; n += 1) denials.add(attempt({ target: `t-${n}` }), 9);
+    expect(denials.take()).toHaveLength(101);
+  });
+
+  it('of nobody from many addresses, and of a tenant of many principals, hide no one of another tenant', () => {
+    const denials = new Denials();
+    for (let n = 0; n < 3_000; n += 1) {
+      denials.add(attempt({ tenant: '', principal: '', keyId: '', target: `10.0.${n >> 8}.${n & 255}` }), 0);
+      denials.add(attempt({ tenant: 'flood', principal: `p-${n}` }), 0);
+    }
+    denials.add(attempt({ target: 'the one that matters' }), 0);
+    const taken = denials.take();
+    expect(taken).toHaveLength(2_003);
+    expect(taken.at(-1)?.entry.target).toBe('the one that matters');
+    const folded = taken.filter(({ entry }) => entry.target === '*');
+    expect(folded.map(({ entry, count }) => [entry.tenant, entry.principal, count])).toEqual([
+      ['', '*', 2_000],
+      ['flood', '*', 2_000],
+    ]);
+  });
+
   it('stay bounded when everybody tries everything, and none is lost from the count', () => {
     const denials = new Denials();
-    for (let n = 0; n < 20_000; n += 1) denials.add(attempt({ principal: `p-${n}` }), 0);
+    for (let n = 0; n < 20_000; n += 1) denials.add(attempt({ tenant: `t-${n % 50}`, principal: `p-${n}` }), 0);
     const taken = denials.take();
     expect(taken).toHaveLength(5_001);
     expect(taken.reduce((sum, { count }) => sum + count, 0)).toBe(20_000);
+    // Not even for what could not be recorded there is more room, and it is counted all the same.
+    for (let n = 0; n < 20_000; n += 1) denials.add(attempt({ tenant: `u-${n % 50}`, principal: `p-${n}` }), 1);
+    denials.putBack(taken);
+    expect(denials.take().reduce((sum, { count }) => sum + count, 0)).toBe(40_000);
   });
 
-  it('that could not be recorded are counted on', () => {
+  it('that could not be recorded are counted on, from when they began', () => {
     const denials = new Denials();
     denials.add(attempt(), 1_000);
     const taken = denials.take();
     denials.add(attempt(), 2_000);
     denials.putBack(taken);
-    expect(denials.take().map(({ count }) => count)).toEqual([2]);
+    expect(denials.take()).toMatchObject([{ count: 2, firstMs: 1_000, lastMs: 2_000 }]);
   });
 
   it('with details that are no object keep their count', () => {

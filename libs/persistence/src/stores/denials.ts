@@ -1,78 +1,106 @@
 import type { AuditEntry } from '#lib/domain';
 
-/** Distinct attempts of one principal that are kept apart within a period; those beyond become one record per action. */
+/** Distinct attempts that are kept apart at once; those beyond become one record per action. */
 const MAX_PER_PRINCIPAL = 100;
+/** The same, of a tenant: its principals may be many. Those who are nobody are a tenant of this kind. */
+const MAX_PER_TENANT = 1_000;
 /** The same, of everybody together. */
 const MAX_IN_ALL = 5_000;
+/** What part of those allowances comes back with each period: whoever goes on gets few rows of their own. */
+const COMES_BACK = 0.1;
 /** Stands in for what differs among attempts that are too many to tell apart. */
 const MANY = '*';
 
 /** Equal attempts of one period. */
 export interface Denial {
   readonly entry: AuditEntry;
-  readonly firstMs: number;
+  firstMs: number;
   lastMs: number;
   count: number;
 }
 
-/** Attempts that were refused, equal ones counted together. Bounded, whatever anybody tries. */
+/**
+ * Attempts that were refused, equal ones counted together. Bounded, whatever anybody tries: what is too much to tell apart
+ * is still counted, and nobody's attempts are folded for what others of another tenant do, up to the bound of all.
+ */
 export class Denials {
   private readonly kept = new Map<string, Denial>();
-  private readonly perPrincipal = new Map<string, number>();
+  private readonly taken = new Map<string, number>();
 
   add(entry: AuditEntry, nowMs: number): void {
-    const known = this.kept.get(keyOf(entry));
-    if (known) return again(known, nowMs);
-    const owner = JSON.stringify([entry.tenant, entry.principal]);
-    const own = this.perPrincipal.get(owner) ?? 0;
-    if (this.kept.size >= MAX_IN_ALL) return this.addFolded({ ...entry, tenant: MANY, principal: MANY }, nowMs);
-    if (own >= MAX_PER_PRINCIPAL) return this.addFolded(entry, nowMs);
-    this.perPrincipal.set(owner, own + 1);
-    this.kept.set(keyOf(entry), { entry, firstMs: nowMs, lastMs: nowMs, count: 1 });
+    this.put({ entry, firstMs: nowMs, lastMs: nowMs, count: 1 });
   }
 
   /** What there is, to be recorded; nothing is left. */
   take(): readonly Denial[] {
     const denials = [...this.kept.values()];
     this.kept.clear();
-    this.perPrincipal.clear();
+    for (const [owner, places] of this.taken) {
+      const left = places - COMES_BACK * maxOf(owner);
+      if (left > 0) this.taken.set(owner, left);
+      else this.taken.delete(owner);
+    }
     return denials;
   }
 
   /** Keeps what was taken and could not be recorded. */
   putBack(denials: readonly Denial[]): void {
-    for (const denial of denials) {
-      const key = keyOf(denial.entry);
-      const known = this.kept.get(key);
-      if (known) known.count += denial.count;
-      else if (this.kept.size < MAX_IN_ALL) this.kept.set(key, denial);
-    }
+    for (const denial of denials) this.put(denial);
   }
 
-  private addFolded(entry: AuditEntry, nowMs: number): void {
-    const folded = { ...entry, keyId: MANY, target: MANY, requestId: MANY, details: JSON.stringify(codeOf(entry)) };
+  private put(denial: Denial): void {
+    const known = this.kept.get(keyOf(denial.entry));
+    if (known) return join(known, denial);
+    const full = this.takePlace(denial.entry);
+    if (full === undefined) this.kept.set(keyOf(denial.entry), { ...denial });
+    else this.putFolded(denial, full);
+  }
+
+  /** Undefined when there was one, else what is full. */
+  private takePlace({ tenant, principal }: AuditEntry): 'all' | 'tenant' | 'principal' | undefined {
+    const owners = [[tenant], ...(principal === '' ? [] : [[tenant, principal]])].map((owner) => JSON.stringify(owner));
+    const full = owners.filter((owner) => (this.taken.get(owner) ?? 0) > maxOf(owner) - 1);
+    if (this.kept.size >= MAX_IN_ALL) return 'all';
+    if (full.length > 0) return full[0] === owners[0] ? 'tenant' : 'principal';
+    for (const owner of owners) this.taken.set(owner, (this.taken.get(owner) ?? 0) + 1);
+    return undefined;
+  }
+
+  private putFolded(denial: Denial, full: 'all' | 'tenant' | 'principal'): void {
+    const { entry } = denial;
+    const folded = {
+      ...entry,
+      ...(full === 'all' && { tenant: MANY }),
+      ...(full !== 'principal' && { principal: MANY }),
+      ...{
+        keyId: MANY,
+        target: MANY,
+        requestId: MANY,
+        details: JSON.stringify({ code: detailsOf(entry.details)['code'] }),
+      },
+    };
     const known = this.kept.get(keyOf(folded));
-    if (known) again(known, nowMs);
+    if (known) join(known, denial);
     // The actions and codes of the product are few; should they not be, counting ends here and memory does not grow.
-    else if (this.kept.size < 2 * MAX_IN_ALL) {
-      this.kept.set(keyOf(folded), { entry: folded, firstMs: nowMs, lastMs: nowMs, count: 1 });
-    }
+    else if (this.kept.size < 2 * MAX_IN_ALL) this.kept.set(keyOf(folded), { ...denial, entry: folded });
   }
 }
 
-function again(denial: Denial, nowMs: number): void {
-  denial.count += 1;
-  denial.lastMs = nowMs;
+/** By what names an owner: a tenant, or a principal of one. */
+function maxOf(owner: string): number {
+  return (JSON.parse(owner) as unknown[]).length === 1 ? MAX_PER_TENANT : MAX_PER_PRINCIPAL;
 }
 
-function keyOf(entry: AuditEntry): string {
-  const { tenant, principal, action, target } = entry;
-  return JSON.stringify([tenant, principal, action, target, codeOf(entry)]);
+function join(known: Denial, { firstMs, lastMs, count }: Denial): void {
+  known.count += count;
+  known.firstMs = Math.min(known.firstMs, firstMs);
+  known.lastMs = Math.max(known.lastMs, lastMs);
 }
 
-function codeOf({ details }: AuditEntry): { readonly code?: unknown } {
-  const { code } = detailsOf(details);
-  return code === undefined ? {} : { code };
+/** Whoever comes with another key or from elsewhere is not hidden behind somebody who was refused the same. */
+function keyOf({ tenant, principal, keyId, action, target, details }: AuditEntry): string {
+  const { code, address } = detailsOf(details);
+  return JSON.stringify([tenant, principal, keyId, action, target, code, address]);
 }
 
 /** The record of a denial. */

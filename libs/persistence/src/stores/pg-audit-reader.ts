@@ -120,8 +120,10 @@ const CONDITIONS: Readonly<Record<keyof AuditFilter, Condition>> = {
   action: (p) => `r.action = ${p}`,
   target: (p) => `r.target = ${p}`,
   outcome: (p) => `r.outcome = ${p}`,
-  after: (p) => `r.at > ${p}::timestamptz and r.id >= partition_bound(${p}::timestamptz - interval '1 hour')`,
-  before: (p) => `r.at < ${p}::timestamptz and r.id < partition_bound(${p}::timestamptz + interval '1 hour')`,
+  after: (p) =>
+    `r.at > ${p}::timestamptz and r.id >= partition_bound(greatest(${p}::timestamptz - interval '1 hour', 'epoch'))`,
+  before: (p) =>
+    `r.at < ${p}::timestamptz and r.id < partition_bound(greatest(${p}::timestamptz + interval '1 hour', 'epoch'))`,
 };
 
 const NAMES = Object.keys(CONDITIONS) as (keyof AuditFilter)[];
