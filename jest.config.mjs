@@ -21,6 +21,7 @@ const withServices = {
 export default {
   // Of all tiers: Jest knows no limit per project. What must be fast is held by the time a whole tier may take.
   testTimeout: 60_000,
+  testSequencer: '<rootDir>/test/support/sequencer.mjs',
   projects: [
     {
       ...base,

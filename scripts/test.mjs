@@ -88,13 +88,14 @@ function watchEnd(child, report, tier) {
   return () => clearInterval(timer);
 }
 
-async function runTier(tier, project, { workers, env = {} }) {
+/** Runs the projects together, so that no worker is idle while another has files left. */
+async function runTier(tier, projects, { workers, env = {} }) {
   say(`\n── ${tier}`);
   const startedMs = performance.now();
   const report = path.join(reports, `${rows.length}.json`);
   const args = [
     '--selectProjects',
-    project,
+    ...projects,
     '--passWithNoTests',
     `--maxWorkers=${workers}`,
     '--json',
@@ -137,15 +138,14 @@ function summarise() {
 
 async function runAll() {
   await runChecks();
-  await runTier('unit', 'unit', { workers: 2 });
+  await runTier('unit', ['unit'], { workers: 2 });
   const env = await redisEnvironment();
-  await runTier('integration', 'integration', { workers: 2, env });
-  await runTier('e2e', 'e2e', { workers: 3, env });
-  await runTier('interop', 'interop', { workers: 3, env });
+  await runTier('integration', ['integration'], { workers: 2, env });
+  await runTier('e2e and interop', ['e2e', 'interop'], { workers: 3, env });
   const major = pathBinaries()?.major ?? 0;
   if (major >= OLDEST_POSTGRES) {
     const tier = `integration on PostgreSQL ${major} of the PATH`;
-    await runTier(tier, 'integration', { workers: 2, env: { ...env, TEST_POSTGRES: 'path' } });
+    await runTier(tier, ['integration'], { workers: 2, env: { ...env, TEST_POSTGRES: 'path' } });
   } else {
     remarks.push(
       `No PostgreSQL ${OLDEST_POSTGRES} or newer on the PATH: the integration tier ran on the embedded one only`,
@@ -155,14 +155,14 @@ async function runAll() {
 
 async function runFaults() {
   const env = await redisEnvironment();
-  await runTier('faults', 'faults', { workers: 1, env: { ...env, TEST_SIZE: 'full' } });
+  await runTier('faults', ['faults'], { workers: 1, env: { ...env, TEST_SIZE: 'full' } });
 }
 
 /** Suites whose tools are not here are skipped, and say which. */
 async function runInterop() {
   const env = await redisEnvironment();
-  await runTier('interop', 'interop', { workers: 2, env });
-  await runTier('interop with what npm does not bring', 'foreign', { workers: 1, env });
+  await runTier('interop', ['interop'], { workers: 2, env });
+  await runTier('interop with what npm does not bring', ['foreign'], { workers: 1, env });
 }
 
 async function main() {
