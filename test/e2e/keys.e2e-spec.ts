@@ -151,6 +151,37 @@ describe('whoever makes a key', () => {
     expect((await create(keys.ann, { principal: 'bob', scopes: ['agents:read'] })).status).toBe(201);
   });
 
+  it('gives nobody the results of somebody else by way of webhooks and callbacks', async () => {
+    for (const scope of ['webhooks:read', 'webhooks:write'])
+      expect(await refusal(create(keys.ann, { principal: 'bob', scopes: [scope] }))).toEqual([
+        ...[403, 'forbidden', 'tasks:all'],
+      ]);
+    const { id } = await made({ principal: 'bob', scopes: ['webhooks:write'] }, keys.boss);
+    expect(await refusal(ask('POST', `/v1/keys/${id}/rotate`, keys.ann))).toEqual([403, 'forbidden', 'tasks:all']);
+  });
+
+  it('with one that expires gets none that lives longer, neither new nor by rotating another', async () => {
+    const end = new Date(Date.now() + 60_000).toISOString();
+    const passing = await made({ scopes: ['keys:write', 'tasks:read'], expires_at: end });
+    const lasting = await made();
+    const late = new Date(Date.now() + 90_000).toISOString();
+    for (const wish of [{}, { expires_at: late }]) {
+      const { status, body } = await create(passing.key, { scopes: ['tasks:read'], ...wish });
+      expect([status, body['detail']]).toEqual([403, expect.stringContaining(`expires at ${end}`)]);
+    }
+    expect((await ask('POST', `/v1/keys/${lasting.id}/rotate`, passing.key)).status).toBe(403);
+    expect((await create(passing.key, { scopes: ['tasks:read'], expires_at: end })).status).toBe(201);
+    expect((await ask('POST', `/v1/keys/${passing.id}/rotate`, passing.key)).status).toBe(200);
+  });
+
+  it('with one that was revoked a moment ago gets none, though its gateway still believes it', async () => {
+    const { id, key } = await made({ scopes: ['keys:write', 'tasks:read'] });
+    expect(await works(key, there)).toBe(true);
+    await ask('DELETE', `/v1/keys/${id}`, keys.ann);
+    const late = await ask('POST', `${there}/v1/keys`, key, { scopes: ['tasks:read'] });
+    expect([401, 403]).toContain(late.status);
+  });
+
   it('stays in their tenant, unless they administer the platform', async () => {
     const wish = { tenant: 'new', principal: 'zoe', scopes: ['keys:read'] };
     expect(await refusal(create(keys.boss, wish))).toEqual([403, 'forbidden', 'platform:admin']);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { compileSchema, faultsOfSchema, type SchemaError, type SchemaTerms } from './schemas.js';
+import { compileCondition, compileSchema, faultsOfSchema, type SchemaError, type SchemaTerms } from './schemas.js';
 
 const json = (text: string): object => JSON.parse(text) as object;
 
@@ -90,6 +90,15 @@ describe('a check', () => {
     const startedMs = performance.now();
     expect(compileSchema(schema)(value)).toEqual([{ path: '', message: expect.stringContaining('cannot be checked') }]);
     expect(performance.now() - startedMs).toBeLessThan(2_000);
+  });
+
+  it('knows no members of a value but its own', () => {
+    for (const name of ['toString', 'constructor', 'valueOf', 'hasOwnProperty']) {
+      expect(compileSchema({ required: [name] })({})).toHaveLength(1);
+      expect(compileSchema({ properties: { [name]: { type: 'string' } } })({})).toEqual([]);
+      expect(compileCondition({ not: { required: [name] } })({})).toBe(true);
+      expect(compileCondition({ required: [name] })({ [name]: 1 })).toBe(true);
+    }
   });
 
   it('of one value does not use up the steps of the next', () => {

@@ -52,10 +52,22 @@ describe('secrets of tools', () => {
   it('are found in what comes back, as they are and in other spellings', async () => {
     await secrets.read({ secret: 'TOOL_SECRET_A' });
     const base64 = Buffer.from(KEY).toString('base64');
-    for (const form of [KEY, encodeURIComponent(KEY), JSON.stringify(KEY), base64, Buffer.from(KEY).toString('hex')]) {
+    const hex = Buffer.from(KEY).toString('hex');
+    const encoded = encodeURIComponent(KEY);
+    const lower = encoded.replace(/%../g, (escape) => escape.toLowerCase());
+    for (const form of [KEY, encoded, lower, JSON.stringify(KEY), base64, hex, hex.toUpperCase()]) {
       const hidden = secrets.hide(`before ${form} after`);
       expect(hidden).toContain('[secret]');
       expect(hidden).not.toContain(form);
+    }
+  });
+
+  it('are found whole, whichever of two that begin alike was read first', async () => {
+    const variables = { TOOL_SECRET_SHORT: 'a-secret', TOOL_SECRET_LONG: 'a-secret-with-more-to-it' };
+    for (const order of [Object.keys(variables), Object.keys(variables).reverse()]) {
+      const both = new ReadSecrets({ variables, directory: undefined });
+      for (const secret of order) await both.read({ secret });
+      expect(both.hide('it is a-secret-with-more-to-it.')).toBe('it is [secret].');
     }
   });
 });

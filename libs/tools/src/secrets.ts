@@ -23,7 +23,8 @@ const HIDDEN = '[secret]';
  * cleaned of them.
  */
 export class ReadSecrets {
-  private readonly known = new Set<string>();
+  /** Longer forms first: they may hold a shorter one, of this secret or another. */
+  private known: readonly string[] = [];
 
   constructor(private readonly source: SecretSource) {}
 
@@ -39,7 +40,7 @@ export class ReadSecrets {
         `The secret ${name} of the tool must be ${MIN_LENGTH} or more printable characters.`,
       );
     }
-    for (const form of formsOf(value)) this.known.add(form);
+    this.learn(formsOf(value));
     return prefix + value;
   }
 
@@ -48,6 +49,11 @@ export class ReadSecrets {
     let hidden = text;
     for (const form of this.known) hidden = hidden.replaceAll(form, HIDDEN);
     return hidden;
+  }
+
+  private learn(forms: readonly string[]): void {
+    if (forms.every((form) => this.known.includes(form))) return;
+    this.known = [...new Set([...this.known, ...forms])].sort((one, other) => other.length - one.length);
   }
 
   private variable(name: string | undefined): string | undefined {
@@ -73,18 +79,21 @@ export class ReadSecrets {
   }
 }
 
-/** A secret as servers may give it back. Longer forms first: they may hold a shorter one. */
+/** A secret as servers may give it back. */
 function formsOf(value: string): readonly string[] {
   const bytes = Buffer.from(value, 'utf8');
+  const encoded = encodeURIComponent(value);
   const [, credentials] = /^[A-Za-z]+ (\S{8,})$/.exec(value) ?? [];
   const forms = [
     value,
-    encodeURIComponent(value),
+    encoded,
+    encoded.replace(/%[0-9A-F]{2}/g, (escape) => escape.toLowerCase()),
     JSON.stringify(value).slice(1, -1),
     bytes.toString('base64').replace(/=+$/, ''),
     bytes.toString('base64url'),
     bytes.toString('hex'),
+    bytes.toString('hex').toUpperCase(),
     ...(credentials === undefined ? [] : [credentials]),
   ];
-  return [...new Set(forms)].sort((one, other) => other.length - one.length);
+  return forms;
 }

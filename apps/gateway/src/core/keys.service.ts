@@ -78,6 +78,7 @@ export class KeysService {
     const { tenant = caller.tenant, principal = caller.principal, scopes, label = null, expiresAtMs, requestId } = wish;
     assertTenant(caller, tenant);
     assertMayHold(caller, { tenant, principal, scopes });
+    await this.assertEndsInTime(caller, expiresAtMs);
     const { text, ...minted } = this.keyMint.mint();
     const details = { tenant, principal, scopes, expires_at: expiresAtMs };
     const audit = auditOf(caller, { action: 'key.create', target: minted.id, details, requestId });
@@ -96,6 +97,7 @@ export class KeysService {
   ): Promise<ShownKey> {
     const key = await this.get(caller, id);
     assertMayHold(caller, key);
+    await this.assertEndsInTime(caller, key.expiresAtMs);
     const { text, secretHash } = this.keyMint.mint(id);
     const audit = auditOf(caller, { action: 'key.rotate', target: id, details: { overlap_ms: overlapMs }, requestId });
     const isRotated = await this.keys.rotate({ id, secretHash, overlapMs }, audit);
@@ -114,6 +116,23 @@ export class KeysService {
     this.onChange(id);
     return this.get(caller, id);
   }
+
+  /**
+   * Nobody is left with a key for longer than the one they make or rotate it with, or the end of that would end nothing.
+   * Tokens of issuers are renewed for as long as their holder is known there, so their own end is no bound.
+   */
+  private async assertEndsInTime(caller: Caller, expiresAtMs: number | null): Promise<void> {
+    if (!KEY_ID.test(caller.keyId)) return;
+    const own = await this.keys.find(caller.keyId);
+    if (!own || keyStateOf(own, Date.now()) !== 'live')
+      throw new DomainError('forbidden', 'The key this is asked with is not live any more.');
+    if (own.expiresAtMs === null || (expiresAtMs !== null && expiresAtMs <= own.expiresAtMs)) return;
+    const end = new Date(own.expiresAtMs).toISOString();
+    throw new DomainError(
+      'forbidden',
+      `The key this is asked with expires at ${end}, and gives none that lives longer.`,
+    );
+  }
 }
 
 /** Other tenants are for administrators of the platform. */
@@ -121,15 +140,18 @@ function assertTenant(caller: Caller, tenant: string): void {
   if (tenant !== caller.tenant && !caller.scopes.has('platform:admin')) throw lacking('platform:admin');
 }
 
+/** Groups of scopes that reach what belongs to a principal: its tasks, and where their results are told. */
+const PERSONAL = ['tasks:', 'webhooks:'] as const;
+
 /**
- * Whoever makes or rotates a key could use it. It can do no more than they, and tasks of another principal are reached
- * through it only by those who reach them anyway.
+ * Whoever makes or rotates a key could use it. It can do no more than they, and what belongs to another principal is
+ * reached through it only by those who reach it anyway.
  */
 function assertMayHold(caller: Caller, key: Pick<KeyRecord, 'tenant' | 'principal' | 'scopes'>): void {
   const missing = key.scopes.filter((scope) => !caller.scopes.has(scope));
   if (missing.length > 0) throw lacking(missing.join(', '));
   const isOwn = key.principal === caller.principal && key.tenant === caller.tenant;
-  const reachesTasks = key.scopes.some((scope) => scope.startsWith('tasks:'));
+  const reachesTasks = key.scopes.some((scope) => PERSONAL.some((group) => scope.startsWith(group)));
   if (!isOwn && reachesTasks && !caller.scopes.has('tasks:all')) throw lacking('tasks:all');
 }
 

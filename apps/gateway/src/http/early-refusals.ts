@@ -19,11 +19,33 @@ export function headFault(request: IncomingMessage): DomainError | undefined {
   // Node would leave out what comes after its own bound, and say nothing.
   if (rawHeaders.length > 2 * MAX_HEADER_FIELDS)
     return new DomainError('headers_too_large', `There are more than ${MAX_HEADER_FIELDS} header fields.`);
+  const twice = repeatedField(rawHeaders);
+  if (twice !== undefined) return faultyHeader(twice, 'duplicate', 'comes more than once');
   if (headers.host === undefined && httpVersion === '1.1')
-    return new DomainError('invalid_request', 'header.host: is required (RFC 9112, 3.2).', {
-      faults: [{ path: 'header.host', code: 'required', message: 'is required (RFC 9112, 3.2)' }],
-    });
+    return faultyHeader('host', 'required', 'is required (RFC 9112, 3.2)');
   return undefined;
+}
+
+/**
+ * Fields of which Node takes the first and drops the others, where somebody in front of us may have looked at another one:
+ * where a request goes, whose it is and what its body is must not depend on who reads it (RFC 9112, 3.2; RFC 9110, 5.3).
+ */
+const SINGULAR: ReadonlySet<string> = new Set(['host', 'authorization', 'x-api-key', 'content-type']);
+
+function repeatedField(rawHeaders: readonly string[]): string | undefined {
+  const seen = new Set<string>();
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!.toLowerCase();
+    if (!SINGULAR.has(name)) continue;
+    if (seen.has(name)) return name;
+    seen.add(name);
+  }
+  return undefined;
+}
+
+function faultyHeader(name: string, code: string, message: string): DomainError {
+  const path = `header.${name}`;
+  return new DomainError('invalid_request', `${path}: ${message}.`, { faults: [{ path, code, message }] });
 }
 
 /** Answers without a route. */

@@ -56,6 +56,8 @@ export class EdgeAdapter extends ExpressAdapter {
   constructor(private readonly edge: EdgeOptions = {}) {
     const { maxBodyBytes = DEFAULT_MAX_BODY_BYTES, trustedProxies = [] } = edge;
     const app = express().disable('x-powered-by').disable('etag').set(MAX_BODY, maxBodyBytes);
+    // One spelling per route: rules in front of us that go by paths would miss the others.
+    app.enable('case sensitive routing');
     super(app.set('trust proxy', [...trustedProxies]));
   }
 

@@ -167,6 +167,11 @@ describe('a request that cannot be read', () => {
       'uri_too_long',
     ],
     ['without a host', 'GET /probe HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'invalid_request'],
+    ['with two hosts', `${GET}hOST: x\r\n\r\n`, 400, 'invalid_request'],
+    ['with two credentials', `${GET}Authorization: a b\r\nAUTHORIZATION: a b\r\n\r\n`, 400, 'invalid_request'],
+    ['with two keys', `${GET}X-API-Key: a\r\nx-api-key: b\r\n\r\n`, 400, 'invalid_request'],
+    ['with two types', `${GET}Content-Type: a/b\r\nContent-Type: c/d\r\n\r\n`, 400, 'invalid_request'],
+    ['to another spelling of a path', GET.replace('/probe', '/PROBE') + '\r\n', 404, 'not_found'],
   ])('%s is refused the same way', async (_what, bytes, status, code) => {
     const answer = await converse(port, bytes).closed;
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));

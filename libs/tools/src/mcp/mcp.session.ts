@@ -71,7 +71,7 @@ export class McpSession {
     client.onerror = ({ message }) => {
       logger.debug('an MCP server sends what it should not', {
         server: serverId,
-        reason: hide(cleanText(message, 300)),
+        reason: hide(cleanText(message)).slice(0, 300),
       });
     };
     client.onclose = onClosed;
