@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Provider } from 'oidc-provider';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 import { freePort } from '../support/free-port.js';
+import { EventStream } from '../support/event-stream.js';
 import { ADMIN_KEY, call, Installation } from '../support/installation.js';
 import { createKeys } from '../support/keys.js';
 import { until } from '../support/until.js';
@@ -325,6 +326,18 @@ describe('a token', () => {
     expect((await ask(token)).status).toBe(200);
     await until(async () => (await ask(token)).status === 401);
     expect(Date.now()).toBeGreaterThanOrEqual(exp * 1000);
+  });
+
+  it('opens a stream and a long poll for no longer than it is good itself', async () => {
+    const task = await ask(key, 'POST');
+    const url = `${gateway}/v1/tasks/${String(task.body['task_id'])}`;
+    const token = forged({ claims: { sub: 'ann', exp: nowSeconds() + 3 } });
+    const [stream, other] = await Promise.all([token, key].map((by) => EventStream.open(`${url}/events`, { key: by })));
+    const poll = call(`${url}/wait?timeout_seconds=4`, { key: token });
+    expect(await stream!.text()).toMatch(/retry: 1000\n\n$/);
+    expect((await poll).status).toBe(401);
+    await call(`${url}/cancel`, { key, body: {} });
+    expect(await other!.text()).toContain('event: task.cancelled');
   });
 
   it('gives no scope that its issuer may not give, whatever it says', async () => {

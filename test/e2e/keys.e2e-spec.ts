@@ -111,18 +111,26 @@ describe('a key', () => {
     expect(await recordsOf(id)).toEqual(['key.create by ann', 'key.revoke by ann']);
   });
 
-  it('that is revoked has the streams it opened ended, at whichever gateway, and nobody else’s', async () => {
+  it('that is revoked has the streams it opened ended, at whichever gateway, and nobody else’s; its long polls tell nothing', async () => {
     const { id, key } = await made({ scopes: ['tasks:submit', 'tasks:read'] });
     const task = await ask('POST', `${there}/v1/tasks`, key, { agent_id: 'scripted', input: 'x' });
-    const url = `${there}/v1/tasks/${String(task.body['task_id'])}/events`;
-    const [own, other] = await Promise.all([EventStream.open(url, { key }), EventStream.open(url, { key: keys.ann })]);
+    const url = `${there}/v1/tasks/${String(task.body['task_id'])}`;
+    const places = [`${url}/wait?timeout_seconds=30`, `${url}/events?from_seq=1&wait_seconds=30`];
+    const headers = { accept: 'application/json' };
+    const polls = [key, keys.ann].map((by) => Promise.all(places.map((place) => call(place, { key: by, headers }))));
+    const streams = [key, keys.ann].map((by) => EventStream.open(`${url}/events`, { key: by }));
+    const [own, other] = await Promise.all(streams);
     const revokedAtMs = performance.now();
     expect((await ask('DELETE', `/v1/keys/${id}`, keys.ann)).status).toBe(200);
-    expect(await own.text()).toMatch(/retry: 1000\n\n$/);
+    expect(await own!.text()).toMatch(/retry: 1000\n\n$/);
     expect(performance.now() - revokedAtMs).toBeLessThan(REFUSED_MS);
-    const stopped = await ask('POST', `${there}/v1/tasks/${String(task.body['task_id'])}/cancel`, keys.ann, {});
-    expect(stopped.status).toBe(202);
-    expect(await other.text()).toContain('event: task.cancelled');
+    expect((await ask('POST', `${url}/cancel`, keys.ann, {})).status).toBe(202);
+    expect(await other!.text()).toContain('event: task.cancelled');
+    const statuses = (await Promise.all(polls)).map((answers) => answers.map(({ status }) => status));
+    expect(statuses).toEqual([
+      [401, 401],
+      [200, 200],
+    ]);
   });
 
   it('that has expired is refused, though it was good a moment before', async () => {

@@ -50,9 +50,8 @@ const STEPS = 100_000;
  * References are not inlined, or a small schema could become a large program, and none could be counted. A value has the
  * members it was given, and none of those that every object has.
  */
-const FOREIGN = {
-  ...{ validateFormats: false, inlineRefs: false, unicodeRegExp: false, ownProperties: true, logger: false },
-} as const;
+const OWN = { ownProperties: true } as const;
+const FOREIGN = { ...OWN, validateFormats: false, inlineRefs: false, unicodeRegExp: false, logger: false } as const;
 const dialect = new Ajv2020({ ...FOREIGN, strict: false, allErrors: true });
 
 const UNCHECKED: SchemaFault = { path: '', message: 'cannot be checked: its schema asks for too much' };

@@ -13,6 +13,7 @@ import { createBackend, createSubmission } from '../../../../test/support/submis
 import { sweepDeadlines, sweepExpiries } from '../../../../test/support/sweeps.js';
 import { type Pause, pauseRun, waitingTask } from '../../../../test/support/waiting-task.js';
 import { AnswersService } from './answers.service.js';
+import type { Authenticator } from './authenticator.js';
 import type { Caller } from './caller.js';
 import { CancellationsService } from './cancellations.service.js';
 import { RunEnqueuer } from './run.enqueuer.js';
@@ -45,7 +46,7 @@ function createGateway(name: string): Gateway {
   const logger = new SilentLogger();
   const writer = new EventWriter({ log, bus, logger });
   // Nobody waits for a stream here.
-  const tasks = new TasksService(store, undefined as unknown as StreamHub, undefined as unknown as Quotas);
+  const tasks = new TasksService(store, ...([] as unknown as [StreamHub, Quotas, Authenticator]));
   const enqueuer = new RunEnqueuer(queue, logger, { advance: () => undefined });
   const tools = catalogOf([PAY, ...BUILTIN_TOOLS.values()]);
   const answers = new AnswersService(tasks, store, writer, { enqueuer, tools });

@@ -10,8 +10,8 @@ export abstract class Authenticator {
    * @throws DomainError `rate_limited` after too many of these, `unavailable` when it cannot be checked now
    */
   abstract authenticate(credential: string, from: () => string): Promise<Caller>;
-  /** Those of these keys that are good no longer, though they were when what they opened began. */
-  abstract lapsed(keyIds: readonly string[]): Promise<readonly string[]>;
+  /** Those of these callers whose credential is good no longer, though it was when what they opened began. */
+  abstract lapsed(callers: readonly Caller[]): Promise<ReadonlySet<Caller>>;
 }
 
 /** Whose credential it seems to be, as far as it is known. */

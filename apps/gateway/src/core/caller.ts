@@ -6,6 +6,8 @@ export interface Caller {
   readonly principal: string;
   readonly keyId: string;
   readonly scopes: ReadonlySet<Scope>;
+  /** When the token this caller came with is over, in ms since the epoch; the end of a key is asked of the store. */
+  readonly expiresAtMs?: number;
 }
 
 /** The tasks a caller reaches: its own, or with `tasks:all` those of its tenant. */

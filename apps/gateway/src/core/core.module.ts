@@ -30,6 +30,7 @@ import type { RunnerKind } from './agent.declaration.js';
 import { AgentsService } from './agents.service.js';
 import { AnswersService } from './answers.service.js';
 import { AuditService, type PublishedKey } from './audit.service.js';
+import { Authenticator } from './authenticator.js';
 import { ArtifactsService, type Links } from './artifacts.service.js';
 import { CallbacksService } from './callbacks.service.js';
 import { type CallerPorts, callerServices } from './callers.js';
@@ -215,8 +216,9 @@ function taskServices(ports: CorePorts): readonly NamedProvider[] {
     },
     {
       provide: TasksService,
-      useFactory: (hub: StreamHub, quotas: Quotas) => new TasksService(ports.tasks, hub, quotas),
-      inject: [StreamHub, Quotas],
+      useFactory: (hub: StreamHub, quotas: Quotas, callers: Authenticator) =>
+        new TasksService(ports.tasks, hub, quotas, callers),
+      inject: [StreamHub, Quotas, Authenticator],
     },
     {
       provide: CancellationsService,

@@ -37,8 +37,11 @@ export class CredentialsAuthenticator extends Authenticator {
     }
   }
 
-  override lapsed(keyIds: readonly string[]): Promise<readonly string[]> {
-    return this.kinds.keys.lapsed(keyIds);
+  override async lapsed(callers: readonly Caller[]): Promise<ReadonlySet<Caller>> {
+    const nowMs = Date.now();
+    const keyIds = new Set(callers.filter(({ expiresAtMs }) => expiresAtMs === undefined).map(({ keyId }) => keyId));
+    const ids = new Set(keyIds.size > 0 ? await this.kinds.keys.lapsed([...keyIds]) : []);
+    return new Set(callers.filter(({ keyId, expiresAtMs }) => (expiresAtMs ?? Infinity) <= nowMs || ids.has(keyId)));
   }
 
   private assertMayTry(credential: string, network: string): void {

@@ -71,7 +71,7 @@ const MAX_SEQ = 2_147_483_647;
 /** The event logs of tasks, as pages and as live streams. */
 export class StreamsService {
   constructor(
-    private readonly tasks: Pick<TasksService, 'snapshot'>,
+    private readonly tasks: Pick<TasksService, 'snapshot' | 'assertStill'>,
     private readonly hub: StreamHub,
     private readonly log: EventLog,
     private readonly quotas: Pick<Quotas, 'hold'>,
@@ -131,10 +131,13 @@ export class StreamsService {
     view: PageView,
   ): Promise<Pick<EventPage, 'events' | 'nextSeq'>> {
     if (view.waitMs === 0 || task.isEnded) return this.collectStored(task, afterSeq, view);
+    const sinceMs = performance.now();
     const slot = this.quotas.hold('waits', caller);
     try {
       const reader = await this.hub.open(task, afterSeq);
-      return await this.collectLive(reader, afterSeq, view).finally(() => reader.return());
+      const page = await this.collectLive(reader, afterSeq, view).finally(() => reader.return());
+      await this.tasks.assertStill(caller, sinceMs);
+      return page;
     } finally {
       slot.release();
     }

@@ -3,6 +3,9 @@ import type { Caller } from './caller.js';
 import type { Submitted } from './submissions.service.js';
 import { isSettled, type TasksService } from './tasks.service.js';
 
+/** Too many wait, or whoever waited may not ask for the outcome any more. */
+const SILENT: ReadonlySet<string> = new Set(['rate_limited', 'unauthenticated']);
+
 /** Waits for what was submitted, for callers who want its outcome in the same answer. */
 export class SyncService {
   constructor(
@@ -21,7 +24,7 @@ export class SyncService {
       return isSettled(task) ? task : undefined;
     } catch (error) {
       // The task is taken: to refuse now would tell its caller to send it again.
-      if (isDomainError(error) && error.code === 'rate_limited') return undefined;
+      if (isDomainError(error) && SILENT.has(error.code)) return undefined;
       throw error;
     }
   }

@@ -11,6 +11,7 @@ import {
   type TaskStore,
 } from '#lib/domain';
 import { within } from '#lib/platform';
+import { type Authenticator, RefusedCredential } from './authenticator.js';
 import { type Caller, taskScopeOf } from './caller.js';
 import type { Quotas } from './quotas.js';
 import type { StreamHub } from './stream-hub.js';
@@ -28,6 +29,9 @@ export interface Patience {
   readonly signal?: AbortSignal;
 }
 
+/** How long nobody who waits is asked for again, in ms: with the time a key is believed it stays below 5 s. */
+const BELIEVED_MS = 900;
+
 interface Deadline {
   readonly deadlineMs: number;
   readonly signal: AbortSignal | undefined;
@@ -42,6 +46,7 @@ export class TasksService {
     private readonly store: TaskStore,
     private readonly hub: StreamHub,
     private readonly quotas: Pick<Quotas, 'hold'>,
+    private readonly authenticator: Pick<Authenticator, 'lapsed'>,
   ) {}
 
   async snapshot(caller: Caller, taskId: string): Promise<TaskSnapshot> {
@@ -71,13 +76,22 @@ export class TasksService {
   /** The same for a task this caller has seen at `lastSeq`: it is not looked at again before something has happened. */
   async waitFrom(caller: Caller, seen: SeenState, { timeoutMs, signal }: Patience): Promise<Waited> {
     if (isSettled(seen)) return { task: await this.snapshot(caller, seen.taskId), timedOut: false };
-    const deadlineMs = performance.now() + timeoutMs;
+    const sinceMs = performance.now();
     const slot = this.quotas.hold('waits', caller);
     try {
-      return await this.await(caller, seen, { deadlineMs, signal });
+      const waited = await this.await(caller, seen, { deadlineMs: sinceMs + timeoutMs, signal });
+      await this.assertStill(caller, sinceMs);
+      return waited;
     } finally {
       slot.release();
     }
+  }
+
+  /** What came by waiting is for callers who might still ask for it. @throws RefusedCredential */
+  async assertStill(caller: Caller, sinceMs: number): Promise<void> {
+    if (performance.now() - sinceMs < BELIEVED_MS) return;
+    if ((await this.authenticator.lapsed([caller])).size > 0)
+      throw new RefusedCredential('lapsed while it waited', caller);
   }
 
   private async await(caller: Caller, seen: SeenState, { deadlineMs, signal }: Deadline): Promise<Waited> {

@@ -58,10 +58,10 @@ function digestOf(token: string): string {
   return createHash('sha256').update(token).digest('base64url');
 }
 
-function callerOf({ issuer, claims }: VerifiedToken): Caller {
+function callerOf({ issuer, claims, expiresAtMs }: VerifiedToken): Caller {
   const subject = subjectOfClaims(claims, issuer.mapping);
   const nobody: Subject = { tenant: '', principal: '', keyId: '' };
   if (!subject) throw new RefusedCredential(`its claims name no tenant or principal of ${issuer.id}`, nobody);
   const { tenant, principal, scopes } = subject;
-  return { tenant, principal, keyId: `oidc:${issuer.id}:${principal}`, scopes: new Set(scopes) };
+  return { tenant, principal, keyId: `oidc:${issuer.id}:${principal}`, scopes: new Set(scopes), expiresAtMs };
 }

@@ -116,8 +116,8 @@ class KnownKeys extends Authenticator {
     throw new DomainError('unauthenticated', 'The key is not known.');
   }
 
-  async lapsed(): Promise<readonly string[]> {
-    return [];
+  async lapsed(): Promise<ReadonlySet<Caller>> {
+    return new Set();
   }
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '#lib/domain';
 import type { Authenticator } from '../core/authenticator.js';
+import type { Caller } from '../core/caller.js';
 import type { Quotas, Slot } from '../core/quotas.js';
 import { onOver } from './exchange.js';
 import { findCaller } from './scopes.decorator.js';
@@ -8,7 +9,7 @@ import { findCaller } from './scopes.decorator.js';
 /** How often a silent stream shows that it lives. */
 export const KEEP_ALIVE_MS = 15_000;
 
-/** How often the keys of open streams are looked at: a revocation is felt within 5 s. */
+/** How often the credentials of open streams are looked at: a revocation is felt within 5 s. */
 const LOOK_MS = 4_000;
 
 const KEEP_ALIVE = ': keep-alive\n\n';
@@ -21,6 +22,8 @@ const HEADERS = {
   'Cache-Control': 'no-cache, no-transform',
   'X-Accel-Buffering': 'no',
 };
+
+const NOBODY: ReadonlySet<Caller> = new Set();
 
 /** Frames ready to be written. `return()` must also settle a `next()` that is waiting. */
 export type FrameSource = AsyncIterable<string | Uint8Array>;
@@ -50,7 +53,7 @@ export class EventStreams {
    */
   async serve(request: IncomingMessage, response: ServerResponse, open: () => Promise<FrameSource>): Promise<void> {
     const caller = findCaller(request);
-    const stream = new EventStream(response, caller?.keyId, caller && this.quotas?.hold('streams', caller));
+    const stream = new EventStream(response, caller, caller && this.quotas?.hold('streams', caller));
     this.add(stream);
     if (this.isClosing) stream.end();
     let source: FrameSource;
@@ -88,13 +91,13 @@ export class EventStreams {
     for (const timer of this.timers) timer.unref();
   }
 
-  /** Ends the streams of keys that are good no longer. While nobody can say, they stay open. */
+  /** Ends the streams of keys and tokens that are good no longer. While nobody can say, they stay open. */
   private async endLapsed(): Promise<void> {
-    const keyIds = new Set([...this.open].map(({ keyId }) => keyId).filter((id) => id !== undefined));
-    if (keyIds.size === 0 || !this.authenticator) return;
-    const lapsed = new Set(await this.authenticator.lapsed([...keyIds]).catch(() => []));
+    const callers = new Set([...this.open].map(({ caller }) => caller).filter((caller) => caller !== undefined));
+    if (callers.size === 0 || !this.authenticator) return;
+    const lapsed = await this.authenticator.lapsed([...callers]).catch(() => NOBODY);
     if (lapsed.size === 0) return;
-    for (const stream of this.open) if (stream.keyId !== undefined && lapsed.has(stream.keyId)) stream.end();
+    for (const stream of this.open) if (stream.caller && lapsed.has(stream.caller)) stream.end();
   }
 
   private remove(stream: EventStream): void {
@@ -117,8 +120,8 @@ class EventStream {
 
   constructor(
     private readonly response: ServerResponse,
-    /** Of the key it was opened with. */
-    readonly keyId: string | undefined,
+    /** Who opened it. */
+    readonly caller: Caller | undefined,
     /** What it takes of its caller's limit. */
     readonly slot: Slot | undefined,
   ) {

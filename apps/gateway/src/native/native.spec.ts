@@ -125,8 +125,8 @@ class KeyPerScope extends Authenticator {
     return { tenant: 'acme', principal: 'ann', keyId: 'k', scopes: new Set(scopes) };
   }
 
-  async lapsed(): Promise<readonly string[]> {
-    return [];
+  async lapsed(): Promise<ReadonlySet<Caller>> {
+    return new Set();
   }
 }
 
@@ -153,6 +153,7 @@ const tasks: Fake<TasksService> = {
   }),
   wait: async (_caller, _id, { timeoutMs }) => ({ task: TASK, timedOut: timeoutMs === 1000 }),
   waitFrom: async () => ({ task: TASK, timedOut: true }),
+  assertStill: async () => undefined,
 };
 
 const cancellations: Fake<CancellationsService> = {
