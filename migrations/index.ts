@@ -16,6 +16,7 @@ import { Webhooks1764500000017 } from './0017-webhooks.js';
 import { AuditSeals1764500000018 } from './0018-audit-seals.js';
 import { Limits1764500000019 } from './0019-limits.js';
 import { SessionOwners1764500000020 } from './0020-session-owners.js';
+import { ReadableVersions1764500000022 } from './0022-readable-versions.js';
 
 /** In the order they are applied. */
 export const MIGRATIONS = [
@@ -37,4 +38,5 @@ export const MIGRATIONS = [
   AuditSeals1764500000018,
   Limits1764500000019,
   SessionOwners1764500000020,
+  ReadableVersions1764500000022,
 ];

@@ -275,6 +275,9 @@ describeEachBackingSet(({ name }) => {
     const [, alone] = await arrived(path, 2);
     expect(verify(String(third), alone!)).toEqual(alone!.body);
     for (const secret of [first, second]) expect(() => verify(String(secret), alone!)).toThrow();
+    const { records } = await ok(call(at(`/audit?action=webhook.test&target=${String(id)}`), { key: keys.ann }));
+    const record = { principal: 'ann', outcome: 'allowed', details: { origin: receiver.url } };
+    expect(records).toMatchObject([record, record]);
   });
 
   it('everybody is told of what they may see, and nobody reaches what is another’s', async () => {

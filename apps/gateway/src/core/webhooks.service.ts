@@ -1,5 +1,6 @@
 import {
   type AttemptOutcome,
+  type AuditTrail,
   DomainError,
   encodeTestNotice,
   isWebhookId,
@@ -35,6 +36,7 @@ export interface CallbackSecret {
 export interface WebhookPorts {
   readonly webhooks: WebhookStore;
   readonly signing: WebhookSigning;
+  readonly audit: Pick<AuditTrail, 'record'>;
 }
 
 const MAX_PER_TENANT = 100;
@@ -121,8 +123,11 @@ export class WebhooksService {
   }
 
   /** Sends a message of the type `webhook.test` now, whether it is switched on or not; it is not repeated and not logged. */
-  async test(caller: Caller, id: string): Promise<AttemptOutcome> {
+  async test(caller: Caller, id: string, requestId: string): Promise<AttemptOutcome> {
     const { tenant, url } = await this.get(caller, id);
+    const details = { origin: new URL(url).origin };
+    // Before it goes out: a message of ours to somebody else is nobody's secret.
+    await this.ports.audit.record([auditOf(caller, { action: 'webhook.test', target: id, details, requestId })]);
     return this.sender.send({
       id: newMessageId(),
       body: encodeTestNotice(id, Date.now()),

@@ -122,7 +122,11 @@ export class WebhooksController {
   @Scopes('webhooks:write')
   @HttpCode(200)
   @Post('webhooks/:id/test')
-  async test(@Param('id') id: string, @CurrentCaller() caller: Caller): Promise<TestAnswer> {
-    return encodeTest(await this.webhooks.test(caller, id));
+  async test(
+    @Param('id') id: string,
+    @CurrentCaller() caller: Caller,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<TestAnswer> {
+    return encodeTest(await this.webhooks.test(caller, id, requestIdOf(response)));
   }
 }

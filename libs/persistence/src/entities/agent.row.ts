@@ -1,4 +1,4 @@
-import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 
 @Entity('agents')
 export class AgentRow {
@@ -14,7 +14,13 @@ export class AgentsFileRow {
   @Column({ type: 'timestamptz', precision: 3, name: 'applied_at' }) appliedAt!: Date;
 }
 
+/** As the migration has it, word for word: only the name is compared. */
+const IS_READABLE = `
+  json_typeof(policy::json) = 'object' and json_typeof(options::json) = 'object'
+  and json_typeof(policy::json -> 'tools') = 'array' and (policy::json ->> 'stallSeconds')::float8 > 0`;
+
 @Entity('backend_versions')
+@Check('backend_versions_readable', IS_READABLE)
 export class BackendVersionRow {
   @PrimaryColumn('text', { primaryKeyConstraintName: 'backend_versions_pk' }) id!: string;
   @Column('text', { name: 'agent_id' }) agentId!: string;

@@ -141,6 +141,21 @@ describe('agents', () => {
       code: '42501',
     });
   });
+
+  it('cannot be stored in a form that would stop every claim and sweep that comes across one', async () => {
+    const insert = (policy: string, options = '{}'): Promise<unknown> =>
+      source.query(
+        `insert into backend_versions (id, agent_id, runner, pool, options, policy, created_at)
+        values (gen_random_uuid(), 'a', 'r', 'r', $1, $2, clock_timestamp())`,
+        [options, policy],
+      );
+    const policy = { ...DEFAULT_POLICY, tools: [] };
+    await expect(insert(JSON.stringify(policy))).resolves.toBeDefined();
+    for (const bad of ['', '{', '[]', 'null', JSON.stringify({ ...policy, stallSeconds: 'soon' })])
+      await expect(insert(bad)).rejects.toMatchObject({ code: expect.stringMatching(/^2[23]/) });
+    await expect(insert(JSON.stringify({ ...policy, tools: 'all' }))).rejects.toMatchObject({ code: '23514' });
+    await expect(insert(JSON.stringify(policy), '{"x":')).rejects.toMatchObject({ code: '22P02' });
+  });
 });
 
 describe('secrets', () => {
