@@ -17,6 +17,7 @@ import { AuditSeals1764500000018 } from './0018-audit-seals.js';
 import { Limits1764500000019 } from './0019-limits.js';
 import { SessionOwners1764500000020 } from './0020-session-owners.js';
 import { ReadableVersions1764500000022 } from './0022-readable-versions.js';
+import { AuditRetention1764500000023 } from './0023-audit-retention.js';
 
 /** In the order they are applied. */
 export const MIGRATIONS = [
@@ -39,4 +40,5 @@ export const MIGRATIONS = [
   Limits1764500000019,
   SessionOwners1764500000020,
   ReadableVersions1764500000022,
+  AuditRetention1764500000023,
 ];

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, exportLines, ExportVerifier, HeadSigner, Sealer } from '#lib/audit';
-import { type AuditEntry, type Logger } from '#lib/domain';
+import type { AuditEntry, Logger, SealSession } from '#lib/domain';
 import { Database, PgAuditLedger, PgAuditReader, SEALER_ROLE } from '#lib/persistence';
 import { SilentLogger } from './silent-logger.js';
 import { until } from './until.js';
@@ -13,13 +13,39 @@ export function mintAuditKey(): { readonly pem: string; readonly publicPem: stri
   return { pem, publicPem, signer: HeadSigner.parse(pem)! };
 }
 
+interface SealerOptions {
+  readonly signer?: HeadSigner;
+  readonly logger?: Logger;
+  /** When it believes to seal. */
+  readonly daysAgo?: number;
+}
+
+class PastLedger extends PgAuditLedger {
+  constructor(
+    database: Database,
+    private readonly days: number,
+  ) {
+    super(database);
+  }
+
+  override seal<T>(work: (session: SealSession) => Promise<T>): Promise<T | undefined> {
+    const at = timeAgo(this.days * 24);
+    return super.seal((session) => work({ ...session, due: async (limit) => ({ ...(await session.due(limit)), at }) }));
+  }
+}
+
+/** As the `at` of a record. */
+export function timeAgo(hours: number): string {
+  return new Date(Date.now() - hours * 3_600_000).toISOString().replace('Z', '000Z');
+}
+
 /** The sealer of a process, on a connection of its own. */
 export function openSealer(
   databaseUrl: string,
-  { signer, logger = new SilentLogger() }: { readonly signer?: HeadSigner; readonly logger?: Logger } = {},
+  { signer, logger = new SilentLogger(), daysAgo = 0 }: SealerOptions = {},
 ): { readonly sealer: Sealer; readonly ledger: PgAuditLedger; close(): Promise<void> } {
   const database = new Database({ databaseUrl, max: 1, name: 'sealer', role: SEALER_ROLE });
-  const ledger = new PgAuditLedger(database);
+  const ledger = daysAgo === 0 ? new PgAuditLedger(database) : new PastLedger(database, daysAgo);
   return { sealer: new Sealer(ledger, logger, signer), ledger, close: () => database.close() };
 }
 

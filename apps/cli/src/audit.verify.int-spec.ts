@@ -277,6 +277,19 @@ describe('a superuser who', () => {
       'records 300 to 349 were rewritten: they have other hashes than the head of 350 records that was signed',
     ]);
   });
+
+  it('has made another history of the same size is found out by the head of either', async () => {
+    const other = { ...heads[3]!, root: 'ab'.repeat(32) };
+    const { kid, signature } = key.signer.sign(other);
+    for (const [name, kept] of Object.entries({
+      first: [{ ...other, kid, signature }, heads[3]],
+      last: [heads[3], { ...other, kid, signature }],
+    })) {
+      await writeFile(at(`${name}.jsonl`), kept.map((head) => `${JSON.stringify(head)}\n`).join(''));
+      const outcome = await verify(await exported(), '--key', at('pub.pem'), '--heads', at(`${name}.jsonl`));
+      expect([outcome.code, firstOf(outcome)]).toEqual([1, expect.stringContaining('in the file of heads')]);
+    }
+  });
 });
 
 /** The export with record 300 altered and everything that follows from it hashed and signed again. */
@@ -351,6 +364,7 @@ describe('the command line', () => {
       cli('audit', 'verify', at('none.jsonl'), '--key', at('pub.pem')),
       cli('audit', 'verify', folder, '--key', at('pub.pem')),
       cli('audit', 'verify', at('good.jsonl'), '--what'),
+      cli('audit', 'verify', at('good.jsonl'), '--key', at('pub.pem'), '--keep-days', '400d'),
       cli('audit', 'verify', at('good.jsonl'), '--key', at('pub.pem'), '--heads', at('pub.pem')),
     ]);
     expect(outcomes.map(({ code, text }) => [code, text.trimEnd().split('\n').length])).toEqual(

@@ -1,7 +1,15 @@
 import { open, readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
-import { describe, ExportVerifier, type HeadKey, parseHeadKeys, type Verdict, type VerifyOptions } from '#lib/audit';
+import {
+  describe,
+  ExportVerifier,
+  type HeadKey,
+  isEverything,
+  parseHeadKeys,
+  type Verdict,
+  type VerifyOptions,
+} from '#lib/audit';
 import type { AuditHead } from '#lib/domain';
 import { type Command, type Output, UsageError } from './command.js';
 
@@ -13,6 +21,8 @@ cut off, and that what remains is what the key has signed. EXPORT may be - for w
   --key FILE      public keys that may have signed, in PEM; may be given more than once
   --heads FILE    heads that were kept elsewhere, one JSON object a line: shows a tail that was cut off, and a history that
                   was written anew by somebody with the key; may be given more than once
+  --keep-days N   name records that were removed by retention before they were so many days old; otherwise what was signed when they
+                  were removed says how long they had to be kept
   --unsigned      do not ask for signatures: for a trail that has no key. Shows only what does not fit together
   --json          the outcome as JSON
 
@@ -25,6 +35,7 @@ const SHOWN = 20;
 const OPTIONS = {
   key: { type: 'string', multiple: true },
   heads: { type: 'string', multiple: true },
+  'keep-days': { type: 'string' },
   unsigned: { type: 'boolean' },
   json: { type: 'boolean' },
 } as const;
@@ -57,7 +68,12 @@ async function readAsk(args: readonly string[]): Promise<Ask> {
   }
   const keys = values.key && (await Promise.all(values.key.map(readKeys))).flat();
   const checkpoints = (await Promise.all((values.heads ?? []).map(readHeads))).flat();
-  return { file, keys, checkpoints, json: values.json === true };
+  return { file, keys, checkpoints, keepDays: daysOf(values['keep-days']), json: values.json === true };
+}
+
+function daysOf(text: string | undefined): number | undefined {
+  if (text === undefined || /^\d{1,5}$/.test(text)) return text === undefined ? undefined : Number(text);
+  throw new UsageError('--keep-days must be a whole number of days.');
 }
 
 function parse(
@@ -148,12 +164,17 @@ function asText(verdict: Verdict, { keys, checkpoints }: Ask, { colours }: Outpu
 }
 
 function summary(
-  { header, head, records, unsealed, checkpoints: compared }: Verdict,
+  { header, head, records, unsealed, prunings, pruned, checkpoints: compared }: Verdict,
   { keys, checkpoints }: VerifyOptions,
 ): string[] {
   const signed = keys === undefined || head?.kid == null ? 'not signed' : `signed by ${head.kid}`;
   const rows: [string, string][] = [
-    ['records', `${records} of ${header?.size ?? 0}${isPart(header?.filter) ? ' (a part was asked for)' : ''}`],
+    ['records', `${records} of ${header?.size ?? 0}${isEverything(header) ? '' : ' (a part was asked for)'}`],
+    ...prunings.map(({ tenant, size, days, at }): [string, string] => [
+      'not kept',
+      `${tenant === null ? 'records' : `records of tenant ${tenant}`} before ${size}: ${days} days were over on ${at.slice(0, 10)}`,
+    ]),
+    ...(pruned > 0 ? [['removed', `${pruned} of those`] satisfies [string, string]] : []),
     ['head', head === undefined ? 'none' : `${head.size} records, ${signed}, ${head.at}`],
     [
       'heads kept',
@@ -165,8 +186,4 @@ function summary(
     ['log', header?.log ?? 'none'],
   ];
   return rows.map(([name, value]) => `  ${name.padEnd(15)} ${value}`);
-}
-
-function isPart(filter: object | undefined): boolean {
-  return Object.keys(filter ?? {}).length > 0;
 }

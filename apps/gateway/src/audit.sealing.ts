@@ -1,6 +1,22 @@
 import { readFile } from 'node:fs/promises';
-import { BucketSink, FileSink, HeadExports, HeadSigner, type HeadSink, Sealer, WebhookSink } from '#lib/audit';
-import { type AuditLedger, DomainError, type Logger, type Metrics, type OutboundClient } from '#lib/domain';
+import {
+  AuditPruner,
+  BucketSink,
+  FileSink,
+  HeadExports,
+  HeadSigner,
+  type HeadSink,
+  Sealer,
+  WebhookSink,
+} from '#lib/audit';
+import {
+  type AuditLedger,
+  type AuditPruningLedger,
+  DomainError,
+  type Logger,
+  type Metrics,
+  type OutboundClient,
+} from '#lib/domain';
 import type { Sweep } from '#lib/execution';
 import { openLockedObjects } from '#lib/storage';
 import type { AuditOptions } from './audit.settings.js';
@@ -20,6 +36,7 @@ export interface AuditSealing {
 
 export interface SealingPorts {
   readonly ledger: AuditLedger;
+  readonly prunings: AuditPruningLedger;
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly outbound: OutboundClient;
@@ -33,16 +50,18 @@ export async function openSealing(options: AuditOptions, ports: SealingPorts): P
   const sealer = new Sealer(ledger, logger, signer);
   const { sinks, close } = await openSinks(options, ports);
   const exports = new HeadExports(ledger, sinks, logger);
+  const pruner = new AuditPruner(ports.prunings, logger, signer);
   const faults = (): Record<string, boolean> => ({
     unsigned: signer === undefined,
     not_sealed: sealer.fault !== undefined,
     not_exported: exports.isFailing,
+    not_pruned: pruner.fault !== undefined,
   });
   metrics.gauge('switchyard_audit_lag_seconds', async () => [[{}, await ledger.lagSeconds()]]);
   metrics.gauge('switchyard_audit_fault', () => Object.entries(faults()).map(([fault, is]) => [{ fault }, is ? 1 : 0]));
   const sealing: Sweep = { name: 'audit-seal', everyMs: SEAL_MS, runOnce: () => sealer.run() };
   return {
-    sweeps: sinks.length > 0 ? [sealing, exports] : [sealing],
+    sweeps: sinks.length > 0 ? [sealing, pruner, exports] : [sealing, pruner],
     keys: (signer?.keys ?? []).map(({ kid, pem }) => ({ kid, publicKey: pem })),
     notes: () => Object.entries(faults()).flatMap(([fault, is]) => (is ? [`audit_${fault}`] : [])),
     close,

@@ -15,6 +15,7 @@ import {
   pendingMigrations,
   PgAgentStore,
   PgAuditLedger,
+  PgAuditPruningLedger,
   PgAuditReader,
   PgAuditTrail,
   PgBlobRemovals,
@@ -51,7 +52,7 @@ import {
 } from '#lib/security';
 import { openStorage } from '#lib/storage';
 import { randomBytes } from 'node:crypto';
-import { type AuditSealing, openSealing } from './audit.sealing.js';
+import { type AuditSealing, openSealing, type SealingPorts } from './audit.sealing.js';
 import type { GatewayConfig } from './config.js';
 import type { RunnerKind } from './core/agent.declaration.js';
 import type { CorePorts } from './core/core.module.js';
@@ -103,7 +104,7 @@ export async function openInfrastructure(
   try {
     const requests = opened.pool('requests', 6);
     const audit = opened.keep(new PgAuditTrail(requests, logger));
-    const ledger = new PgAuditLedger(opened.pool('sealer', 1, SEALER_ROLE));
+    const ledgers = ledgersOver(opened.pool('sealer', 1, SEALER_ROLE));
     const log = new PgEventLog(opened.pool('writer', 1), opened.pool('log', 4));
     const source = await openDataSource(databaseUrl);
     opened.keep({ close: () => source.destroy() });
@@ -111,7 +112,7 @@ export async function openInfrastructure(
     const storage = opened.keep(await openStorage(config.storage));
     const metrics = new PromMetrics('gateway');
     const outbound = new GuardedOutbound(config.outbound);
-    const sealing = opened.keep(await openSealing(config.audit, { ledger, logger, metrics, outbound }));
+    const sealing = opened.keep(await openSealing(config.audit, { ...ledgers, logger, metrics, outbound }));
     const ports = {
       logger,
       metrics,
@@ -159,6 +160,10 @@ type Stores = Pick<
   | 'deliveries'
   | 'health'
 >;
+
+function ledgersOver(sealer: Database): Pick<SealingPorts, 'ledger' | 'prunings'> {
+  return { ledger: new PgAuditLedger(sealer), prunings: new PgAuditPruningLedger(sealer) };
+}
 
 function storesOver(
   requests: Database,

@@ -9,6 +9,7 @@ describe('the environment of migrate', () => {
       ownerUrl: env.DATABASE_URL,
       databaseUrl: env.DATABASE_URL,
       retention: { days: undefined, tenants: undefined },
+      auditRetention: { days: undefined, tenants: undefined },
     });
   });
 
@@ -22,6 +23,11 @@ describe('the environment of migrate', () => {
       ]),
     });
     expect(readConfig({ ...env, TENANT_RETENTION_DAYS: 'none' }).retention.tenants).toEqual(new Map());
+  });
+
+  it('says how long audit records are kept', () => {
+    const audit = { AUDIT_RETENTION_DAYS: '800', TENANT_AUDIT_RETENTION_DAYS: 'acme=90' };
+    expect(readConfig({ ...env, ...audit }).auditRetention).toEqual({ days: 800, tenants: new Map([['acme', 90]]) });
   });
 
   it.each(['acme', 'acme=', 'acme=0', 'acme=36501', 'acme=1.5', '=7', 'acme=7,', 'acme=7,acme=8'])(

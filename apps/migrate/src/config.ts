@@ -22,12 +22,24 @@ export const SETTINGS = {
     meaning: 'Tenants that keep theirs for another time, tenant=days and so on; absent: as it is, at first none.',
     ...tenantDays,
   },
+  AUDIT_RETENTION_DAYS: { meaning: 'Days an audit record is kept; absent: as it is, at first 400.', ...days },
+  TENANT_AUDIT_RETENTION_DAYS: {
+    meaning:
+      'Tenants whose audit records are kept for another time, tenant=days and so on; absent: as it is, at first none.',
+    ...tenantDays,
+  },
 } as const;
+
+interface Terms {
+  readonly days?: number;
+  readonly tenants?: ReadonlyMap<string, number>;
+}
 
 export interface MigrateConfig {
   readonly ownerUrl: string;
   readonly databaseUrl: string;
-  readonly retention: { readonly days?: number; readonly tenants?: ReadonlyMap<string, number> };
+  readonly retention: Terms;
+  readonly auditRetention: Terms;
 }
 
 /** @throws SettingsError that names the variable. */
@@ -37,6 +49,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): MigrateConfig 
     ownerUrl: settings.MIGRATIONS_DATABASE_URL ?? settings.DATABASE_URL,
     databaseUrl: settings.DATABASE_URL,
     retention: { days: settings.RETENTION_DAYS, tenants: settings.TENANT_RETENTION_DAYS },
+    auditRetention: { days: settings.AUDIT_RETENTION_DAYS, tenants: settings.TENANT_AUDIT_RETENTION_DAYS },
   };
 }
 

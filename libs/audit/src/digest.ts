@@ -35,10 +35,13 @@ export function isDigestOf(digest: Uint8Array, record: AuditRecord, leafNo: numb
 
 /** The columns whose text is not what the digest was made of. */
 export function alteredFields(digest: Uint8Array, record: AuditRecord): readonly AuditField[] {
-  return AUDIT_FIELDS.filter((field, index) => {
-    const start = HASH_BYTES + index * CHECK_BYTES;
-    return !checkOf(record[field], field).equals(digest.subarray(start, start + CHECK_BYTES));
-  });
+  return AUDIT_FIELDS.filter((field) => !hasField(digest, field, record[field]));
+}
+
+/** True when the digest is of a record with this text in this column. */
+export function hasField(digest: Uint8Array, field: AuditField, text: string): boolean {
+  const start = HASH_BYTES + AUDIT_FIELDS.indexOf(field) * CHECK_BYTES;
+  return checkOf(text, field).equals(digest.subarray(start, start + CHECK_BYTES));
 }
 
 /** Leaf hash of RFC 9162 section 2.1.1: SHA-256 of 0x00 and the digest. */

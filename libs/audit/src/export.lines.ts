@@ -1,4 +1,4 @@
-import type { AuditFilter, AuditRecord, StoredHead } from '#lib/domain';
+import type { AuditFilter, AuditPruning, AuditRecord, StoredHead } from '#lib/domain';
 
 export const EXPORT_FORMAT = 'switchyard-audit-export/1';
 
@@ -14,6 +14,8 @@ export type ExportLine =
   /** Not even the hashes of these leaves are there. */
   | { readonly type: 'gap'; readonly from: number; readonly to: number }
   | { readonly type: 'subtree'; readonly level: number; readonly no: number; readonly hash: string }
+  /** Records that are not kept any longer, as was said before they were removed. */
+  | ({ readonly type: 'pruning' } & AuditPruning)
   | ({ readonly type: 'head' } & StoredHead)
   /** Not sealed yet, or put in behind the seal. */
   | { readonly type: 'unsealed'; readonly record: AuditRecord }
@@ -27,7 +29,7 @@ export interface ExportHeader {
   readonly log?: string;
   /** What was asked for; without members: everything. */
   readonly filter: AuditFilter;
-  /** Of the leaves before this one, records are not kept any more. */
+  /** Of the leaves before this one nothing is kept but the hashes of subtrees. */
   readonly first: number;
   /** Leaves of the newest head, which the export is of. */
   readonly size: number;

@@ -12,31 +12,65 @@ export async function* exportLines(reader: AuditReader, filter: AuditFilter): As
   const size = head?.size ?? 0;
   const first = Math.min(await reader.firstLeaf(), size);
   yield [{ type: 'export', format: EXPORT_FORMAT, ...(head && { log: head.log }), filter, first, size }];
+  const prunings = await reader.prunings(filter.tenant);
+  yield prunings.map((pruning): ExportLine => ({ type: 'pruning', ...pruning }));
   const isWhole = Object.values(filter).every((value) => value === undefined);
-  const gaps = new Gaps(hashesFrom(reader.tree), isWhole ? first : size);
+  const gone = prunings.find(({ tenant }) => tenant === null)?.size ?? 0;
+  const gaps = new Gaps(hashesFrom(reader.tree), isWhole ? Math.max(first, Math.min(gone, size)) : size);
+  const ask = { filter, first, size };
+  const records = yield* isWhole ? everyLeaf(reader, gaps, ask) : someLeaves(reader, gaps, ask);
+  if (!isWhole && head) yield headsOf([head], 0, size);
+  yield* unsealedLines(reader, filter);
+  yield [{ type: 'end', records }];
+}
+
+interface Ask {
+  readonly filter: AuditFilter;
+  readonly first: number;
+  readonly size: number;
+}
+
+type Lines = AsyncGenerator<readonly ExportLine[], number>;
+
+/** @returns how many leaves there were. */
+async function* everyLeaf(reader: AuditReader, gaps: Gaps, { first, size }: Ask): Lines {
   let at = 0;
-  let records = 0;
+  let found = 0;
   for (let from = first; from < size; from += WINDOW) {
     const to = Math.min(from + WINDOW, size);
-    const leaves = await reader.leaves(filter, from, to);
-    const heads = isWhole ? await reader.headsBetween(from, to) : [];
+    const leaves = await reader.leaves({}, from, to);
+    const heads = await reader.headsBetween(from, to);
     const page: ExportLine[] = [];
     for (const leaf of leaves) {
       page.push(...(await gaps.between(at, leaf.leaf)), ...headsOf(heads, at, leaf.leaf));
       page.push(lineOf(leaf), ...headsOf(heads, leaf.leaf, leaf.leaf + 1));
       at = leaf.leaf + 1;
-      records += 1;
     }
-    if (isWhole) {
-      page.push(...(await gaps.between(at, to)), ...headsOf(heads, at, to));
-      at = to;
+    page.push(...(await gaps.between(at, to)), ...headsOf(heads, at, to));
+    at = to;
+    found += leaves.length;
+    yield page;
+  }
+  yield await gaps.between(at, size);
+  return found;
+}
+
+/** Those the filter means; of the others the largest subtrees. */
+async function* someLeaves(reader: AuditReader, gaps: Gaps, { filter, first, size }: Ask): Lines {
+  let at = 0;
+  let found = 0;
+  for (let from = first; from < size; from += WINDOW) {
+    const leaves = await reader.leaves(filter, from, Math.min(from + WINDOW, size));
+    const page: ExportLine[] = [];
+    for (const leaf of leaves) {
+      page.push(...(await gaps.between(at, leaf.leaf)), lineOf(leaf));
+      at = leaf.leaf + 1;
     }
+    found += leaves.length;
     if (page.length > 0) yield page;
   }
   yield await gaps.between(at, size);
-  if (!isWhole && head) yield headsOf([head], 0, size);
-  yield* unsealedLines(reader, filter);
-  yield [{ type: 'end', records }];
+  return found;
 }
 
 async function* unsealedLines(reader: AuditReader, filter: AuditFilter): AsyncIterable<readonly ExportLine[]> {

@@ -16,6 +16,14 @@ export type Finding =
       readonly kid: string | null;
       readonly by: 'export' | 'checkpoint';
     }
+  /** What is said of records that are not kept cannot be believed. */
+  | {
+      readonly kind: 'bad_pruning';
+      readonly tenant: string | null;
+      readonly size: number;
+      readonly days: number;
+      readonly fault: 'forged' | 'not signed' | 'of another log' | 'early' | 'short';
+    }
   | { readonly kind: 'unsigned'; readonly size: number }
   | { readonly kind: 'other_log'; readonly log: string; readonly expected: string }
   | { readonly kind: 'malformed'; readonly line: number; readonly what: string };
@@ -47,10 +55,20 @@ const TEXTS: Texts = {
   wrong_key: ({ kid, given }) => `the heads are signed by the key ${kid}, not by ${given.join(', ')}`,
   forged_head: ({ size, kid, by }) =>
     `the signature of the head of ${size} records ${by === 'checkpoint' ? 'in the file of heads ' : ''}is not that of key ${kid ?? 'none'}`,
+  bad_pruning: ({ tenant, size, days, fault }) =>
+    `it is said that ${range(0, size)}${tenant === null ? '' : ` of tenant ${tenant}`} are not kept any longer, ${PRUNING[fault](days)}`,
   unsigned: ({ size }) => `the head of ${size} records is not signed`,
   other_log: ({ log, expected }) => `this is the log ${log}, not ${expected}`,
   malformed: ({ line, what }) => `line ${line} is not of this format: ${what}`,
 };
+
+const PRUNING = {
+  forged: () => 'but not by who may say so',
+  'not signed': () => 'but that is not signed',
+  'of another log': () => 'but of another log',
+  early: (days: number) => `before their ${days} days were over`,
+  short: (days: number) => `after ${days} days already`,
+} as const;
 
 const SIGNED = { export: 'that was signed', checkpoint: 'in the file of heads' } as const;
 

@@ -1,5 +1,6 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
-import type { AuditHead } from '#lib/domain';
+import type { AuditHead, AuditPruning } from '#lib/domain';
+import { pruningText } from './pruning.js';
 
 /** What a head says before it is signed. */
 export type HeadBody = Omit<AuditHead, 'kid' | 'signature'>;
@@ -22,9 +23,20 @@ export function headText({ log, size, root, system, mark, at }: HeadBody): strin
 }
 
 /** True when the key has signed this head. */
-export function isSignedBy(head: AuditHead, { kid, key }: HeadKey): boolean {
-  if (head.kid !== kid || head.signature === null) return false;
-  return verify(null, Buffer.from(headText(head)), key, Buffer.from(head.signature, 'base64'));
+export function isSignedBy(head: AuditHead, key: HeadKey): boolean {
+  return isSignature(head, headText(head), key);
+}
+
+/** True when the key has signed what is said of removed records. */
+export function isPruningSignedBy(pruning: AuditPruning, key: HeadKey): boolean {
+  return isSignature(pruning, pruningText(pruning), key);
+}
+
+type Signature = Pick<AuditHead, 'kid' | 'signature'>;
+
+function isSignature({ kid, signature }: Signature, text: string, by: HeadKey): boolean {
+  if (kid !== by.kid || signature === null) return false;
+  return verify(null, Buffer.from(text), by.key, Buffer.from(signature, 'base64'));
 }
 
 /** Signs heads with the first key and knows those of all. */
@@ -53,13 +65,20 @@ export class HeadSigner {
   }
 
   sign(body: HeadBody): AuditHead {
-    const signature = sign(null, Buffer.from(headText(body)), this.secret).toString('base64');
-    return { ...body, kid: this.signing.kid, signature };
+    return { ...body, ...this.signText(headText(body)) };
+  }
+
+  signPruning(body: Omit<AuditPruning, 'kid' | 'signature'>): AuditPruning {
+    return { ...body, ...this.signText(pruningText(body)) };
   }
 
   /** True when one of the keys has signed it. */
   knows(head: AuditHead): boolean {
     return this.keys.some((key) => isSignedBy(head, key));
+  }
+
+  private signText(text: string): Signature {
+    return { kid: this.signing.kid, signature: sign(null, Buffer.from(text), this.secret).toString('base64') };
   }
 }
 

@@ -41,7 +41,7 @@ export class TreeChecks {
   }
 
   /** False when the tree cannot be held against this head. */
-  compare({ size, root }: AuditHead, by: 'export' | 'checkpoint'): boolean {
+  compare({ size, root }: Pick<AuditHead, 'size' | 'root'>, by: 'export' | 'checkpoint'): boolean {
     if (this.edge?.size !== size) return false;
     const isRight = Buffer.from(this.edge.root()).toString('hex') === root;
     if (isRight) this.good = size;

@@ -1,8 +1,9 @@
-import type { AuditHead } from '#lib/domain';
+import type { AuditHead, AuditPruning } from '#lib/domain';
 import { leafHash } from './digest.js';
 import { EXPORT_FORMAT, type ExportHeader, type ExportLine } from './export.lines.js';
 import { type Finding, inOrder } from './findings.js';
 import { type HeadKey, isSignedBy } from './head.js';
+import { PruningChecks } from './pruning.checks.js';
 import { RecordChecks } from './record.checks.js';
 import { TreeChecks } from './tree.checks.js';
 
@@ -14,6 +15,8 @@ export interface VerifyOptions {
   readonly keys: readonly HeadKey[] | undefined;
   /** Heads that were kept elsewhere. */
   readonly checkpoints: readonly AuditHead[];
+  /** Days after which a record may be gone; absent: as many as the signed statement says that it is. */
+  readonly keepDays?: number | undefined;
 }
 
 /** What an export comes to. */
@@ -26,6 +29,10 @@ export interface Verdict {
   readonly records: number;
   /** Records that were not sealed yet. */
   readonly unsealed: number;
+  /** What was said, before it was done, of records that are not kept any longer. */
+  readonly prunings: readonly AuditPruning[];
+  /** Leaves in the export whose record is gone, and may be. */
+  readonly pruned: number;
   /** Checkpoints that the tree was held against. */
   readonly checkpoints: number;
 }
@@ -40,17 +47,20 @@ export class ExportVerifier {
     if (this.findings.length < MAX_FINDINGS) this.findings.push(finding);
   };
   private readonly tree = new TreeChecks(this.report);
+  private readonly prunings: PruningChecks;
   private checks: RecordChecks | undefined;
   private header: ExportHeader | undefined;
   private head: AuditHead | undefined;
   private records = 0;
   private unsealed = 0;
   private compared = 0;
+  private pruned = 0;
   private hasEnded = false;
-  private readonly checkpoints: ReadonlyMap<number, AuditHead>;
+  private readonly checkpoints: ReadonlyMap<number, readonly AuditHead[]>;
 
   constructor(private readonly options: VerifyOptions) {
-    this.checkpoints = new Map(options.checkpoints.map((head) => [head.size, head]));
+    this.prunings = new PruningChecks(options, this.report);
+    this.checkpoints = bySize(options.checkpoints);
   }
 
   /** A line of the file as parsed; `lineNo` counts from 1. */
@@ -70,8 +80,9 @@ export class ExportVerifier {
     this.checks?.end();
     if (this.header) this.endTree(this.header);
     else if (this.findings.length === 0) this.report({ kind: 'cut', from: 0, to: null });
-    const { header, head, records, unsealed, compared } = this;
-    return { findings: inOrder(this.findings), header, head, records, unsealed, checkpoints: compared };
+    const { header, head, records, unsealed, pruned, compared: checkpoints } = this;
+    const prunings = this.prunings.believed;
+    return { findings: inOrder(this.findings), header, head, records, unsealed, prunings, pruned, checkpoints };
   }
 
   private readonly handlers: Handlers = {
@@ -79,7 +90,7 @@ export class ExportVerifier {
       if ((line.format as string) !== EXPORT_FORMAT) throw new Error(`it is no ${EXPORT_FORMAT}`);
       this.header = line;
       this.checks = new RecordChecks(line.size, this.report);
-      for (const head of this.checkpoints.values()) this.checkHead(head, 'checkpoint');
+      for (const head of this.options.checkpoints) this.checkHead(head, 'checkpoint');
     },
     record: ({ leaf, record, digest: text }) => {
       const digest = Buffer.from(text, 'base64');
@@ -88,14 +99,18 @@ export class ExportVerifier {
       this.records += 1;
       this.compareCheckpoint();
     },
-    missing: ({ leaf, id, digest }) => {
-      this.tree.leaf(leaf, leafHash(Buffer.from(digest, 'base64')), id);
-      this.report({ kind: 'missing', from: leaf, to: leaf + 1, id });
+    missing: ({ leaf, id, digest: text }) => {
+      const digest = Buffer.from(text, 'base64');
+      this.tree.leaf(leaf, leafHash(digest), id);
+      if (this.prunings.covers(leaf, digest)) this.pruned += 1;
+      else this.report({ kind: 'missing', from: leaf, to: leaf + 1, id });
       this.compareCheckpoint();
     },
+    pruning: ({ type: _, ...pruning }) => this.prunings.add(pruning, this.header?.log),
     gap: ({ to }) => this.tree.skip(to),
     subtree: ({ level, no, hash }) => {
       if (!this.tree.subtree(level, no, Buffer.from(hash, 'hex'))) throw new Error('no such subtree can stand here');
+      this.addHidden(no * 2 ** level, (no + 1) * 2 ** level);
       this.compareCheckpoint();
     },
     head: ({ type: _, ...head }) => {
@@ -108,8 +123,18 @@ export class ExportVerifier {
   };
 
   private compareCheckpoint(): void {
-    const checkpoint = this.checkpoints.get(this.tree.next);
-    if (checkpoint !== undefined && this.tree.compare(checkpoint, 'checkpoint')) this.compared += 1;
+    for (const checkpoint of this.checkpoints.get(this.tree.next) ?? []) {
+      if (this.tree.compare(checkpoint, 'checkpoint')) this.compared += 1;
+    }
+    for (const tree of this.prunings.treesOf(this.tree.next)) this.tree.compare(tree, 'export');
+  }
+
+  /** Where everything was asked for only what is not kept any longer can be hidden in a hash. */
+  private addHidden(from: number, to: number): void {
+    if (!isEverything(this.header)) return;
+    const kept = Math.max(from, Math.min(to, this.prunings.all));
+    this.pruned += kept - from;
+    if (kept < to) this.report({ kind: 'missing', from: kept, to });
   }
 
   /** What is not sealed although every transaction as old as its own is: somebody has put it there afterwards. */
@@ -145,4 +170,19 @@ export class ExportVerifier {
     const longest = this.options.checkpoints.reduce((most, head) => Math.max(most, head.size), 0);
     if (longest > size) this.report({ kind: 'cut', from: size, to: longest });
   }
+}
+
+function bySize(heads: readonly AuditHead[]): ReadonlyMap<number, readonly AuditHead[]> {
+  const found = new Map<number, AuditHead[]>();
+  for (const head of heads) {
+    const others = found.get(head.size);
+    if (others) others.push(head);
+    else found.set(head.size, [head]);
+  }
+  return found;
+}
+
+/** True for an export that nothing was left out of. */
+export function isEverything(header: ExportHeader | undefined): boolean {
+  return Object.keys(header?.filter ?? {}).length === 0;
 }

@@ -21,6 +21,7 @@ export type {
   TaskAnswer,
 } from './answer.js';
 export type { AuditEntry } from './audit-entry.js';
+export type { AuditPruning } from './audit-pruning.js';
 export { AUDIT_FIELDS } from './audit-record.js';
 export type { AuditField, AuditHead, AuditRecord, StoredHead } from './audit-record.js';
 export { canonicalJson } from './canonical-json.js';
@@ -84,6 +85,8 @@ export { foldEvents } from './patch.js';
 export type { TaskPatch, StepPatch, ConfirmationPatch, ConfirmationClose } from './patch.js';
 export { AuditLedger } from './ports/audit-ledger.js';
 export type { DueRecords, Seal, SealSession, TreeNode, TreeSource } from './ports/audit-ledger.js';
+export { AuditPruningLedger } from './ports/audit-pruning-ledger.js';
+export type { DuePruning } from './ports/audit-pruning-ledger.js';
 export { AuditReader } from './ports/audit-reader.js';
 export type { AuditFilter, PlacedRecord, SealedLeaf } from './ports/audit-reader.js';
 export { AuditTrail } from './ports/audit-trail.js';

@@ -172,7 +172,7 @@ export const METRICS = define({
     kind: 'gauge',
     of: 'gateway',
     labels: ['fault'],
-    help: '1 while the audit trail is unsigned, not_sealed since it was altered, or not_exported.',
+    help: '1 while the audit trail is unsigned, not_sealed or not_pruned since it was altered, or not_exported.',
   },
   switchyard_http_requests_total: {
     kind: 'counter',

@@ -7,6 +7,7 @@ export { migrate, pendingMigrations } from './migrate.js';
 export type { MigrateOptions } from './migrate.js';
 export { PgAgentStore } from './stores/pg-agent-store.js';
 export { PgAuditLedger } from './stores/pg-audit-ledger.js';
+export { PgAuditPruningLedger } from './stores/pg-audit-pruning-ledger.js';
 export { PgAuditReader } from './stores/pg-audit-reader.js';
 export { PgAuditTrail } from './stores/pg-audit-trail.js';
 export { PgBlobRemovals } from './stores/pg-blob-removals.js';

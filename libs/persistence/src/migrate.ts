@@ -14,13 +14,14 @@ export interface MigrateOptions {
   /** How the processes connect; its user is given the application's role. */
   readonly databaseUrl: string;
   readonly retention?: RetentionTerms;
+  readonly auditRetention?: RetentionTerms;
   /** Other tables to bring up to date under the same lock, such as the queue's; the role gets the use of a `schema` named. */
   readonly others?: readonly { readonly schema?: string; readonly migrate: (ownerUrl: string) => Promise<void> }[];
 }
 
-/** Days tasks are kept after their end, 1 to 36,500; what is absent stays as it is. */
+/** Days tasks are kept after their end, or audit records from their time on, 1 to 36,500; what is absent stays as it is. */
 export interface RetentionTerms {
-  /** For tenants without days of their own; at first 30. */
+  /** For tenants without days of their own; at first 30, of audit records 400. */
   readonly days?: number;
   /** Tenants with days of their own, all of them. */
   readonly tenants?: ReadonlyMap<string, number>;
@@ -44,7 +45,8 @@ export async function migrate(options: MigrateOptions): Promise<readonly string[
       if (other.schema !== undefined) await grantOther(client, other.schema);
     }
     await client.query(`select ${SCHEMA}.ensure_partitions(1, 30)`);
-    await setRetention(client, options.retention ?? {});
+    await setTerms(client, 'retention', options.retention ?? {});
+    await setTerms(client, 'audit_terms', options.auditRetention ?? {});
     await grantRole(client, new URL(options.databaseUrl).username);
     return applied;
   } finally {
@@ -76,14 +78,18 @@ async function assertServer(client: pg.Client): Promise<void> {
 }
 
 /** Written here and nowhere else: processes remove what is past these terms, and cannot change them. */
-async function setRetention(client: pg.Client, { days, tenants }: RetentionTerms): Promise<void> {
-  if (days !== undefined) await client.query(`update ${SCHEMA}.retention set days = $1 where tenant = ''`, [days]);
+async function setTerms(
+  client: pg.Client,
+  table: 'retention' | 'audit_terms',
+  { days, tenants }: RetentionTerms,
+): Promise<void> {
+  if (days !== undefined) await client.query(`update ${SCHEMA}.${table} set days = $1 where tenant = ''`, [days]);
   if (tenants === undefined) return;
   const given = [[...tenants.keys()], [...tenants.values()]];
   await client.query(
     `with given as (select * from unnest($1::text[], $2::int[]) as g(tenant, days)),
-      others as (delete from ${SCHEMA}.retention where tenant <> '' and tenant not in (select tenant from given))
-    insert into ${SCHEMA}.retention (tenant, days) select tenant, days from given
+      others as (delete from ${SCHEMA}.${table} where tenant <> '' and tenant not in (select tenant from given))
+    insert into ${SCHEMA}.${table} (tenant, days) select tenant, days from given
     on conflict (tenant) do update set days = excluded.days`,
     given,
   );

@@ -100,11 +100,14 @@ export class AuditService {
     return this.reader.headsAfter(no, limit);
   }
 
-  /** That the tree of `second` leaves begins with that of `first`. @throws DomainError `not_found` when there is no such tree */
+  /** That the tree of `second` leaves begins with that of `first`. @throws DomainError `not_found`, `gone` */
   async consistency(first: number, second: number): Promise<readonly Uint8Array[]> {
     const newest = await this.reader.head();
     if (!newest || first < 1 || first > second || second > newest.size) {
       throw new DomainError('not_found', 'There are no trees of these sizes.');
+    }
+    if (first < (await this.reader.firstLeaf())) {
+      throw new DomainError('gone', 'The hashes of a tree that small are not kept any longer.');
     }
     return consistencyProof(first, second, hashesFrom(this.reader.tree));
   }

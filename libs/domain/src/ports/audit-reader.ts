@@ -1,3 +1,4 @@
+import type { AuditPruning } from '../audit-pruning.js';
 import type { AuditRecord, StoredHead } from '../audit-record.js';
 import type { TreeSource } from './audit-ledger.js';
 import type { Page, PageRequest } from './task-store.js';
@@ -55,6 +56,8 @@ export abstract class AuditReader {
   abstract headsBetween(from: number, to: number): Promise<readonly StoredHead[]>;
   /** Every key that has signed a head, oldest first, in PEM. */
   abstract keys(): Promise<readonly { readonly kid: string; readonly publicKey: string }[]>;
-  /** The first leaf whose record is kept. */
+  /** What was said of records that are not kept any longer: of the tenant and of everybody, or of every tenant. */
+  abstract prunings(tenant?: string): Promise<readonly AuditPruning[]>;
+  /** The first leaf that is kept itself, not only hashed together with others. */
   abstract firstLeaf(): Promise<number>;
 }

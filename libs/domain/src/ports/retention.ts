@@ -5,4 +5,6 @@ export abstract class Retention {
    * @returns how much was removed; 0: nothing is left to do, or another process is at it.
    */
   abstract prune(maxRows: number): Promise<number>;
+  /** The same of audit records that `AuditPruningLedger` has named. */
+  abstract pruneAudit(maxRows: number): Promise<number>;
 }

@@ -3,6 +3,8 @@ import type { Sweep } from './sweep.loop.js';
 
 /** Tasks, or rows of another kind, removed in one transaction. */
 const BATCH = 500;
+/** Audit records, leaves or heads removed in one transaction. */
+const AUDIT_BATCH = 5_000;
 /** Steps in one turn, so that a process which has to stop need not remove a month first. */
 const MAX_STEPS = 50;
 
@@ -14,8 +16,12 @@ export class RetentionSweep implements Sweep {
   constructor(private readonly ports: { readonly retention: Retention }) {}
 
   async runOnce(): Promise<void> {
-    for (let step = 1; step <= MAX_STEPS; step += 1) {
-      if ((await this.ports.retention.prune(BATCH)) === 0) return;
-    }
+    const { retention } = this.ports;
+    await untilNone(() => retention.prune(BATCH));
+    await untilNone(() => retention.pruneAudit(AUDIT_BATCH));
   }
+}
+
+async function untilNone(step: () => Promise<number>): Promise<void> {
+  for (let done = 0; done < MAX_STEPS; done += 1) if ((await step()) === 0) return;
 }

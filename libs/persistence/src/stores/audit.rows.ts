@@ -1,4 +1,4 @@
-import { AUDIT_FIELDS, type AuditRecord, type StoredHead, type TreeSource } from '#lib/domain';
+import { AUDIT_FIELDS, type AuditPruning, type AuditRecord, type StoredHead, type TreeSource } from '#lib/domain';
 import type pg from 'pg';
 import type { Statement } from '../database.js';
 
@@ -16,6 +16,9 @@ export const RECORD_TEXTS = `r.id::text, ${timeText('r.at')} as at, r.xid::text,
 export const HEAD_COLUMNS = `h.no::float8, h.log::text, h.size::float8, encode(h.root, 'hex') as root, h.system, h.mark::text,
   ${timeText('h.at')} as at, h.kid, encode(h.signature, 'base64') as signature`;
 
+export const PRUNING_COLUMNS = `p.log::text, p.tenant, p.size::float8, encode(p.root, 'hex') as root, ${timeText('p.sealed_at')} as sealed_at,
+  p.days, ${timeText('p.at')} as at, p.kid, encode(p.signature, 'base64') as signature`;
+
 export type RecordRow = AuditRecord & pg.QueryResultRow;
 export type HeadRow = StoredHead & pg.QueryResultRow;
 
@@ -24,10 +27,21 @@ export function decodeRecord(row: RecordRow): AuditRecord {
   return Object.fromEntries(AUDIT_FIELDS.map((field) => [field, row[field]])) as unknown as AuditRecord;
 }
 
-/** Base64 of PostgreSQL breaks its lines. */
 export function decodeHead(row: HeadRow): StoredHead {
   const { no, log, size, root, system, mark, at, kid, signature } = row;
-  return { no, log, size, root, system, mark, at, kid, signature: signature?.replaceAll('\n', '') ?? null };
+  return { no, log, size, root, system, mark, at, kid, signature: oneLine(signature) };
+}
+
+/** Base64 of PostgreSQL breaks its lines. */
+function oneLine(base64: string | null): string | null {
+  return base64?.replaceAll('\n', '') ?? null;
+}
+
+export type PruningRow = Omit<AuditPruning, 'sealedAt'> & { readonly sealed_at: string } & pg.QueryResultRow;
+
+export function decodePruning(row: PruningRow): AuditPruning {
+  const { log, tenant, size, root, sealed_at: sealedAt, days, at, kid, signature } = row;
+  return { log, tenant, size, root, sealedAt, days, at, kid, signature: oneLine(signature) };
 }
 
 const DIGESTS: Statement = {

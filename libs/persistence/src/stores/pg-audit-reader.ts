@@ -1,5 +1,6 @@
 import {
   type AuditFilter,
+  type AuditPruning,
   AuditReader,
   type AuditRecord,
   type Page,
@@ -13,9 +14,12 @@ import type { QueryResultRow } from 'pg';
 import type { Database, Statement } from '../database.js';
 import {
   decodeHead,
+  decodePruning,
   decodeRecord,
   HEAD_COLUMNS,
   type HeadRow,
+  PRUNING_COLUMNS,
+  type PruningRow,
   RECORD_TEXTS,
   type RecordRow,
   treeOver,
@@ -95,6 +99,11 @@ where l.record_id is null or r.id = (select id from page order by id desc limit 
   override async keys(): Promise<readonly { readonly kid: string; readonly publicKey: string }[]> {
     const rows = await this.database.query<{ kid: string; public_key: string }>(KEYS, []);
     return rows.map(({ kid, public_key: publicKey }) => ({ kid, publicKey }));
+  }
+
+  override async prunings(tenant?: string): Promise<readonly AuditPruning[]> {
+    const rows = await this.database.query<PruningRow>(PRUNINGS, [tenant ?? null]);
+    return rows.map(decodePruning);
   }
 
   override async firstLeaf(): Promise<number> {
@@ -178,6 +187,12 @@ const HEADS_BETWEEN: Statement = {
 const KEYS: Statement = {
   name: 'audit-reader.keys',
   text: 'select kid, public_key from audit_keys order by first_used_at, kid',
+};
+
+const PRUNINGS: Statement = {
+  name: 'audit-reader.prunings',
+  text: `select ${PRUNING_COLUMNS} from audit_prunings p where $1::text is null or p.tenant is null or p.tenant = $1
+order by p.tenant nulls first`,
 };
 
 const FIRST: Statement = { name: 'audit-reader.first', text: 'select min(leaf_no)::float8 as first from audit_leaf' };

@@ -16,6 +16,16 @@ audited as (
 select removed from done`,
 };
 
+const PRUNE_AUDIT: Statement = {
+  name: 'retention.prune-audit',
+  text: `
+with done as materialized (select * from prune_audit($1::int)),
+audited as (
+  ${insertAuditValues(2, 'done where records + leaves + heads > 0', { details: '($9::jsonb || to_jsonb(done))::text' })}
+)
+select records + leaves + heads as removed from done`,
+};
+
 /** Nobody asks for it: it is due. */
 const DEED: AuditEntry = {
   tenant: '*',
@@ -28,7 +38,7 @@ const DEED: AuditEntry = {
   requestId: '',
 };
 
-/** The removal of what is past its time, in Postgres; see migration 0011 for what goes and what stays. */
+/** The removal of what is past its time, in Postgres; see migrations 0011 and 0023 for what goes and what stays. */
 export class PgRetention extends Retention {
   constructor(private readonly database: Database) {
     super();
@@ -36,6 +46,12 @@ export class PgRetention extends Retention {
 
   override async prune(maxRows: number): Promise<number> {
     const [row] = await this.database.query<{ removed: number }>(PRUNE, [maxRows, ...auditValues(DEED)]);
+    return row?.removed ?? 0;
+  }
+
+  override async pruneAudit(maxRows: number): Promise<number> {
+    const values = auditValues({ ...DEED, action: 'audit.prune' });
+    const [row] = await this.database.query<{ removed: number }>(PRUNE_AUDIT, [maxRows, ...values]);
     return row?.removed ?? 0;
   }
 }
