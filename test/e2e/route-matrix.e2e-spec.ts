@@ -182,11 +182,14 @@ function nobodies({ needs }: RouteRow): Record<string, Record<string, string>> {
   };
 }
 
-const codeOf = ({ text }: Answer): unknown => (JSON.parse(text) as { code?: unknown }).code;
+/** On wires that know no codes the status says as much. */
+const CODES: Readonly<Record<number, string>> = { 401: 'unauthenticated', 403: 'forbidden', 404: 'not_found' };
+
+const codeOf = ({ status, text }: Answer): unknown => (JSON.parse(text) as { code?: unknown }).code ?? CODES[status];
 
 /** What the answer tells of the thing: the same as of one that never was, or it says that this one is. */
 function sayingsOf({ text }: Answer): unknown {
-  const { instance: _, ...sayings } = JSON.parse(text) as Record<string, unknown>;
+  const { instance: _, task_id: __, ...sayings } = JSON.parse(text) as Record<string, unknown>;
   return sayings;
 }
 

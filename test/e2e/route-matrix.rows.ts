@@ -244,6 +244,34 @@ export const ROWS: readonly RouteRow[] = [
   // A key with `tools:read` is taken as well; test/e2e/task-tokens.e2e-spec.ts shows whose tokens it may ask about.
   { route: 'POST /v1/runtime/token:introspect', needs: 'task token', ask: () => ({ body: { token: 'x' } }) },
 
+  // agentscope
+  { route: 'POST /tasks', needs: ['tasks:submit'], ask: () => ({ body: { task_id: 'matrix-agentscope', ...SCRIPT } }) },
+  { route: 'GET /tasks/{id}', needs: ['tasks:read'], ask: ofTask, names: 'principal' },
+  { route: 'GET /tasks/{id}/wait', needs: ['tasks:read'], ask: ofTask, names: 'principal' },
+  // To others it is silent, as a task that is yet to be submitted: test/interop/agentscope.interop-spec.ts.
+  {
+    route: 'GET /tasks/{id}/events',
+    needs: ['tasks:read'],
+    ask: (world) => ({ ...ofTask(world), headers: { accept: 'text/event-stream' } }),
+  },
+  { route: 'POST /tasks/{id}/cancel', needs: ['tasks:cancel'], ask: ofTask, names: 'principal' },
+  {
+    route: 'POST /tasks/{id}/resume',
+    needs: ['tasks:decide'],
+    ask: (world) => ({ ...ofTask(world), body: { decisions: [] } }),
+    ok: 409,
+    names: 'principal',
+  },
+  { route: 'GET /tasks/{id}/artifacts', needs: ['tasks:read'], ask: ofTask, names: 'principal' },
+  {
+    route: 'GET /tasks/{id}/artifacts/{aid}',
+    needs: ['tasks:read'],
+    ask: ({ task, artifact }) => ({ params: { id: task, aid: artifact } }),
+    names: 'principal',
+    otherTask: ({ task, otherArtifact }) => ({ params: { id: task, aid: otherArtifact } }),
+  },
+  { route: 'GET /agents/{id}/capabilities', needs: ['agents:read'], ask: named('strict'), names: 'tenant' },
+
   // operations
   { route: 'GET /metrics', needs: ['metrics:read'] },
 ];

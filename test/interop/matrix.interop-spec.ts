@@ -3,11 +3,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 import { ADMIN_KEY, Installation } from '../support/installation.js';
 import { testRedisUrl } from '../support/redis.js';
+import { agentScope } from './drivers/agentscope.driver.js';
 import type { Driver, Place } from './drivers/driver.js';
 import { native } from './drivers/native.driver.js';
 
 /** Every protocol there is. */
-const DRIVERS: readonly Driver[] = [native];
+const DRIVERS: readonly Driver[] = [native, agentScope];
 
 let database: TestDatabase;
 let installation: Installation;

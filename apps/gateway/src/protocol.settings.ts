@@ -1,4 +1,4 @@
-import { oneOf, type SettingValues } from '#lib/platform';
+import { integerFrom, oneOf, type SettingValues } from '#lib/platform';
 import type { AgentScopeOptions } from './agentscope/agentscope.options.js';
 import type { AgentProtocolOptions } from './agent-protocol/agent-protocol.options.js';
 import type { A2aOptions } from './a2a/a2a.options.js';
@@ -10,6 +10,19 @@ const onOff = { default: 'true', ...oneOf('true', 'false') } as const;
 /** The environment of the protocols spoken beside `/v1`. */
 export const PROTOCOL_SETTINGS = {
   AGENTSCOPE_ENABLED: { meaning: '`false`: AgentScope remote subagents are not served.', ...onOff },
+  AGENTSCOPE_STREAMING: { meaning: '`false`: they are polled only, their events answer 501.', ...onOff },
+  AGENTSCOPE_HITL: { meaning: '`false`: their clients are shown no pauses and cannot answer them.', ...onOff },
+  AGENTSCOPE_STREAM_SECONDS: {
+    default: '10800',
+    unit: 's',
+    meaning: 'How long a stream of their events, or a wait, goes on at most.',
+    ...integerFrom(1, 86_400),
+  },
+  AGENTSCOPE_STRICT: {
+    meaning: '`true`: what is unknown is answered as AgentScope does, mostly with 200.',
+    default: 'false',
+    ...oneOf('true', 'false'),
+  },
   AGENT_PROTOCOL_ENABLED: { meaning: '`false`: Agent Protocol v1 and step-stream v1 is not served.', ...onOff },
   A2A_ENABLED: { meaning: '`false`: A2A is not served.', ...onOff },
   AGUI_ENABLED: { meaning: '`false`: AG-UI is not served.', ...onOff },
@@ -27,7 +40,13 @@ export interface ProtocolOptions {
 
 export function protocolOptionsOf(settings: SettingValues<typeof PROTOCOL_SETTINGS>): ProtocolOptions {
   return {
-    agentScope: { isEnabled: settings.AGENTSCOPE_ENABLED === 'true' },
+    agentScope: {
+      isEnabled: settings.AGENTSCOPE_ENABLED === 'true',
+      isStreaming: settings.AGENTSCOPE_STREAMING === 'true',
+      isAnswerable: settings.AGENTSCOPE_HITL === 'true',
+      maxHoldMs: settings.AGENTSCOPE_STREAM_SECONDS * 1_000,
+      isStrict: settings.AGENTSCOPE_STRICT === 'true',
+    },
     agentProtocol: { isEnabled: settings.AGENT_PROTOCOL_ENABLED === 'true' },
     a2a: { isEnabled: settings.A2A_ENABLED === 'true' },
     agUi: { isEnabled: settings.AGUI_ENABLED === 'true' },

@@ -32,6 +32,7 @@ import { AnswersService } from './answers.service.js';
 import { AuditService, type PublishedKey } from './audit.service.js';
 import { Authenticator } from './authenticator.js';
 import { ArtifactsService, type Links } from './artifacts.service.js';
+import { AwaitedStreams } from './awaited-streams.js';
 import { CallbacksService } from './callbacks.service.js';
 import { type CallerPorts, callerServices } from './callers.js';
 import { CancellationsService } from './cancellations.service.js';
@@ -41,6 +42,7 @@ import { DeliveriesService } from './deliveries.service.js';
 import { DeliveriesWorker, type DeliveryOptions } from './deliveries.worker.js';
 import { DeliverySender, type WebhookSigning } from './delivery.sender.js';
 import { DestinationCheck } from './destination.check.js';
+import { ResultsService } from './results.service.js';
 import { RunEnqueuer } from './run.enqueuer.js';
 import { RunTokensService } from './run-tokens.service.js';
 import type { RunnerTraits } from './runner-traits.js';
@@ -242,6 +244,11 @@ function taskServices(ports: CorePorts): readonly NamedProvider[] {
         new StreamsService(tasks, hub, ports.log, quotas),
       inject: [TasksService, StreamHub, Quotas],
     },
+    {
+      provide: AwaitedStreams,
+      useFactory: (streams: StreamsService) => new AwaitedStreams(ports, streams),
+      inject: [StreamsService],
+    },
   ];
 }
 
@@ -269,6 +276,7 @@ function runServices(ports: CorePorts): readonly NamedProvider[] {
 
 function artifactServices(ports: CorePorts): readonly NamedProvider[] {
   return [
+    { provide: ResultsService, useFactory: () => new ResultsService(ports) },
     { provide: ArtifactsService, useFactory: () => new ArtifactsService(ports, ports.links) },
     {
       provide: UploadsService,

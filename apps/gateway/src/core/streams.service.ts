@@ -6,6 +6,7 @@ import {
   isEventId,
   isTerminal,
   parseDetail,
+  type SeenState,
   type TaskKey,
   type TaskState,
 } from '#lib/domain';
@@ -17,7 +18,7 @@ import type { Quotas } from './quotas.js';
 import type { SeenTask, StreamHub } from './stream-hub.js';
 import type { Submitted } from './submissions.service.js';
 import type { FeedReader, Frames } from './task-feed.js';
-import type { SeenState, TasksService } from './tasks.service.js';
+import type { TasksService } from './tasks.service.js';
 
 /** Where a reader stands, as it said it: a seq or the id of an event of the task, exclusive. */
 export interface CursorText {

@@ -5,6 +5,7 @@ import {
   isTerminalEvent,
   type Page,
   type PageRequest,
+  type SeenState,
   type StepProjection,
   type TaskFilter,
   type TaskSnapshot,
@@ -27,18 +28,16 @@ export interface Waited {
 export interface Patience {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
+  /** What ends the wait: by default also that the task waits for somebody. */
+  readonly until?: 'ended';
 }
 
 /** How long nobody who waits is asked for again, in ms: with the time a key is believed it stays below 5 s. */
 const BELIEVED_MS = 900;
 
-interface Deadline {
+interface Deadline extends Pick<Patience, 'signal' | 'until'> {
   readonly deadlineMs: number;
-  readonly signal: AbortSignal | undefined;
 }
-
-/** A task as somebody found it. */
-export type SeenState = Pick<TaskSnapshot, 'taskKey' | 'taskId' | 'state' | 'lastSeq'>;
 
 /** Tasks as callers see them. A task that is unknown or out of reach is DomainError `not_found`, a removed one `gone`. */
 export class TasksService {
@@ -69,17 +68,17 @@ export class TasksService {
   async wait(caller: Caller, taskId: string, patience: Patience): Promise<Waited> {
     const deadlineMs = performance.now() + patience.timeoutMs;
     const task = await this.snapshot(caller, taskId);
-    if (isSettled(task)) return { task, timedOut: false };
+    if (isOver(task, patience)) return { task, timedOut: false };
     return this.waitFrom(caller, task, { ...patience, timeoutMs: deadlineMs - performance.now() });
   }
 
   /** The same for a task this caller has seen at `lastSeq`: it is not looked at again before something has happened. */
-  async waitFrom(caller: Caller, seen: SeenState, { timeoutMs, signal }: Patience): Promise<Waited> {
-    if (isSettled(seen)) return { task: await this.snapshot(caller, seen.taskId), timedOut: false };
+  async waitFrom(caller: Caller, seen: SeenState, patience: Patience): Promise<Waited> {
+    if (isOver(seen, patience)) return { task: await this.snapshot(caller, seen.taskId), timedOut: false };
     const sinceMs = performance.now();
     const slot = this.quotas.hold('waits', caller);
     try {
-      const waited = await this.await(caller, seen, { deadlineMs: sinceMs + timeoutMs, signal });
+      const waited = await this.await(caller, seen, { ...patience, deadlineMs: sinceMs + patience.timeoutMs });
       await this.assertStill(caller, sinceMs);
       return waited;
     } finally {
@@ -94,12 +93,12 @@ export class TasksService {
       throw new RefusedCredential('lapsed while it waited', caller);
   }
 
-  private async await(caller: Caller, seen: SeenState, { deadlineMs, signal }: Deadline): Promise<Waited> {
+  private async await(caller: Caller, seen: SeenState, deadline: Deadline): Promise<Waited> {
     const reader = await this.hub.open({ ...seen, isEnded: false }, seen.lastSeq);
     try {
-      const isOver = await settles(reader, deadlineMs, signal);
+      const isDone = await settles(reader, deadline);
       const after = await this.snapshot(caller, seen.taskId);
-      return { task: after, timedOut: !isOver && !isSettled(after) };
+      return { task: after, timedOut: !isDone && !isOver(after, deadline) };
     } finally {
       await reader.return();
     }
@@ -111,12 +110,18 @@ export function isSettled({ state }: Pick<TaskSnapshot, 'state'>): boolean {
   return isTerminal(state) || state === 'waiting_for_input';
 }
 
-/** True when the reader comes past an event that ends the task or stops it to wait, false when the time is over. */
-async function settles(reader: FeedReader, deadlineMs: number, signal?: AbortSignal): Promise<boolean> {
+/** True when there is nothing to wait for. */
+function isOver(task: Pick<TaskSnapshot, 'state'>, { until }: Pick<Patience, 'until'>): boolean {
+  return until === 'ended' ? isTerminal(task.state) : isSettled(task);
+}
+
+/** True when the reader comes past an event that ends the wait, false when the time is over. */
+async function settles(reader: FeedReader, { deadlineMs, signal, until }: Deadline): Promise<boolean> {
+  const isPause = (type: string): boolean => until !== 'ended' && type === 'task.waiting_for_input';
   for (;;) {
     const next = await within(reader.next(), deadlineMs - performance.now(), signal);
     if (!next) return false;
     if (next.done) return true;
-    if (next.value.some(({ type }) => isTerminalEvent(type) || type === 'task.waiting_for_input')) return true;
+    if (next.value.some(({ type }) => isTerminalEvent(type) || isPause(type))) return true;
   }
 }

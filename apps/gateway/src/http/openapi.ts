@@ -102,7 +102,8 @@ function complete(operation: Operation): void {
     ...(isForCallers ? [{ bearer: [] }, { apiKey: [] }] : []),
     ...(run === undefined ? [] : [{ taskToken: [] }]),
   ];
-  operation.responses['default'] = {
+  // Protocols of others have errors of their own.
+  operation.responses['default'] ??= {
     description: 'Any error.',
     content: { [PROBLEM_TYPE]: { schema: { $ref: '#/components/schemas/Problem' } } },
   };

@@ -137,6 +137,15 @@ export interface RecordedDecision {
   readonly decisions: readonly Readonly<Record<string, unknown>>[];
 }
 
+/** A task that somebody asks for. */
+export interface AskedTask {
+  readonly scope: TaskScope;
+  readonly taskId: TaskId;
+}
+
+/** A task as somebody found it. */
+export type SeenState = Pick<TaskSnapshot, 'taskKey' | 'taskId' | 'state' | 'lastSeq'>;
+
 /** Which tasks to list; all that is given must hold. Times in ms since the epoch. */
 export interface TaskFilter {
   readonly states?: readonly TaskState[];
@@ -177,6 +186,8 @@ export abstract class TaskStore {
   abstract find(keys: SubmissionKeys): Promise<SubmitOutcome | undefined>;
   /** Undefined when unknown or outside the scope. @throws DomainError `gone` when it was pruned. */
   abstract snapshot(scope: TaskScope, taskId: TaskId): Promise<TaskSnapshot | undefined>;
+  /** Which of these tasks there are, each in its own scope, in the order asked; undefined for those that are not. */
+  abstract seen(asked: readonly AskedTask[]): Promise<readonly (SeenState | undefined)[]>;
   /** Newest first. @throws DomainError `invalid_request` for a cursor that is not ours. */
   abstract list(scope: TaskScope, filter: TaskFilter, page: PageRequest): Promise<Page<TaskSnapshot>>;
   /** The newest answer to what the task waited for; undefined when there never was one. */

@@ -1,6 +1,7 @@
 import {
   type ArtifactId,
   type ArtifactRecord,
+  type AskedTask,
   DomainError,
   isTerminal,
   type Metrics,
@@ -8,6 +9,7 @@ import {
   type Page,
   type PageRequest,
   type RecordedDecision,
+  type SeenState,
   type StepProjection,
   type Submission,
   type SubmissionKeys,
@@ -63,6 +65,19 @@ export class PgTaskStore extends TaskStore {
     if (row) return decodeSnapshot(row);
     await this.assertNotGone(scope, taskId);
     return undefined;
+  }
+
+  override async seen(asked: readonly AskedTask[]): Promise<readonly (SeenState | undefined)[]> {
+    const rows = await this.database.query<SeenRow>(SEEN, [
+      asked.map(({ scope }) => scope.tenant),
+      asked.map(({ taskId }) => taskId),
+      asked.map(({ scope }) => scope.principal ?? null),
+    ]);
+    const found = new Map(rows.map((row) => [row.place, row]));
+    return asked.map(({ taskId }, index) => {
+      const row = found.get(index + 1);
+      return row && { taskKey: row.task_key, taskId, state: row.state, lastSeq: row.last_seq };
+    });
   }
 
   override async list(scope: TaskScope, filter: TaskFilter, page: PageRequest): Promise<Page<TaskSnapshot>> {
@@ -128,6 +143,23 @@ select ${SNAPSHOT_COLUMNS}
 from submit_keys k join tasks t using (task_key) join task_heads h using (task_key)
 where k.tenant = $1 and k.kind = 'task_id' and k.owner = '' and k.key = $2 and ($3::text is null or t.created_by = $3)`,
 };
+
+const SEEN: Statement = {
+  name: 'task-store.seen',
+  text: `
+select a.place::int, h.task_key, h.state, h.last_seq
+from unnest($1::text[], $2::text[], $3::text[]) with ordinality as a(tenant, task_id, principal, place)
+join submit_keys k on k.tenant = a.tenant and k.kind = 'task_id' and k.owner = '' and k.key = a.task_id
+join tasks t using (task_key) join task_heads h using (task_key)
+where a.principal is null or t.created_by = a.principal`,
+};
+
+interface SeenRow {
+  readonly place: number;
+  readonly task_key: TaskKey;
+  readonly state: TaskState;
+  readonly last_seq: number;
+}
 
 /** Ids of waits are in the order of time. */
 const LAST_DECISION: Statement = {
