@@ -54,8 +54,8 @@ async function readTo(events: AsyncGenerator<Told>, status: string): Promise<Tol
   for (;;) {
     const { done, value } = await events.next();
     if (done) throw new Error(`no ${status} in ${seen.map(({ type }) => type).join()}`);
-    seen.push(value as Told);
-    if ((value as Told).status === status) return seen;
+    seen.push(value);
+    if (value.status === status) return seen;
   }
 }
 
