@@ -48,13 +48,23 @@ export function workerOptions(url: string): WorkerConnection {
   return { ...RECONNECTING, url, maxRetriesPerRequest: null, enableAutoPipelining: false };
 }
 
+/** The streams that gather what is written to them. */
+const gathering = new WeakSet<Redis['stream']>();
+
 /**
- * Sends what `work` issues, up to the next turn of the event loop, in one write. Cheaper than a pipeline of the client
- * for any number of commands (measured: 4 against 6 µs a command at 16, 24 against 32 for one alone).
+ * Sends what is issued from here to the end of this turn of the event loop in one write: the first command of a write
+ * costs both ends several times what one more in it does.
  */
-export function inOneWrite<T>(redis: Redis, work: () => T): T {
+export function inOneWrite<T>(redis: Pick<Redis, 'stream'>, work: () => T): T {
   const { stream } = redis;
-  stream.cork();
-  process.nextTick(() => stream.uncork());
+  if (!gathering.has(stream)) {
+    gathering.add(stream);
+    stream.cork();
+    // After all that this turn has read from its sockets is handled, not after the first of it.
+    setImmediate(() => {
+      gathering.delete(stream);
+      stream.uncork();
+    });
+  }
   return work();
 }

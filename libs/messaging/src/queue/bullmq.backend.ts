@@ -68,7 +68,7 @@ export function createRedisBackends(options: {
   return {
     producer: createRedisBackend('swy', { connection: commands, ...prefix, ...unchecked }),
     createWorker: (request) =>
-      createWorker(createRedisBackend, request, { connection: workerOptions(options.url), ...prefix }),
+      createWorker(createGatheringBackend, request, { connection: workerOptions(options.url), ...prefix }),
     together: (work) => (commands.status === 'ready' ? inOneWrite(commands, work) : work()),
   };
 }
@@ -89,6 +89,20 @@ export function createPostgresBackends(databaseUrl: string): QueueBackends {
     together: (work) => work(),
   };
 }
+
+/** Runs that end in one turn of the event loop, as those of one commit do, say so in one write. */
+const createGatheringBackend: typeof createRedisBackend = (...args) => {
+  const backend = createRedisBackend(...args);
+  const moveToActive = backend.moveToActive.bind(backend);
+  const moveToFinished = backend.moveToFinished.bind(backend);
+  const gathered = async <T>(work: () => Promise<T>): Promise<T> => {
+    const redis = (await backend.client) as unknown as Redis;
+    return redis.status === 'ready' ? inOneWrite(redis, work) : work();
+  };
+  backend.moveToActive = (...job) => gathered(() => moveToActive(...job));
+  backend.moveToFinished = (...job) => gathered(() => moveToFinished(...job));
+  return backend;
+};
 
 function createWorker<Backend extends IQueueBackend, Connection>(
   factory: BackendFactory<Backend, Connection>,
