@@ -4,12 +4,12 @@ import { v7 } from 'uuid';
 
 /** A new task key: a UUIDv7, whose time part decides the day partition its events go to; later ones sort behind. */
 export function newTaskKey(): TaskKey {
-  return v7() as TaskKey;
+  return ordered() as TaskKey;
 }
 
 /** Later ones sort behind: lists are in this order. */
 export function newArtifactId(): ArtifactId {
-  return `art_${v7().replaceAll('-', '')}` as ArtifactId;
+  return `art_${ordered().replaceAll('-', '')}` as ArtifactId;
 }
 
 export function newEventId(): EventId {
@@ -29,12 +29,27 @@ const ID_BYTES = 16;
 const pool = Buffer.alloc(256 * ID_BYTES);
 let used = pool.length;
 
-/** A UUIDv7 in 32 hex digits. Those of one millisecond come in no order. */
-function compact(): string {
+function randomBytes(): Buffer {
   if (used === pool.length) {
     randomFillSync(pool);
     used = 0;
   }
-  const random = pool.subarray(used, (used += ID_BYTES));
-  return v7({ random }, Buffer.allocUnsafe(ID_BYTES)).toString('hex');
+  return pool.subarray(used, (used += ID_BYTES));
+}
+
+/** A UUIDv7 in 32 hex digits. Those of one millisecond come in no order. */
+function compact(): string {
+  return v7({ random: randomBytes() }, Buffer.allocUnsafe(ID_BYTES)).toString('hex');
+}
+
+let lastMs = 0;
+let seq = 0;
+
+/** A UUIDv7 that sorts behind those before it: a millisecond begins in the lower half of its numbers and counts up. */
+function ordered(): string {
+  const random = randomBytes();
+  const nowMs = Date.now();
+  seq = nowMs > lastMs ? random.readUInt32BE(6) >>> 1 : seq + 1;
+  lastMs = Math.max(lastMs, nowMs);
+  return v7({ random, msecs: lastMs, seq });
 }

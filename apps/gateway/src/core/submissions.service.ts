@@ -24,7 +24,7 @@ import {
 } from '#lib/domain';
 import { draftEvent } from '#lib/execution';
 import { newTaskKey } from '#lib/platform';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { AgentDirectory } from './agent.directory.js';
 import type { CallbacksService } from './callbacks.service.js';
 import { auditOf, type Caller, taskScopeOf } from './caller.js';
@@ -180,7 +180,7 @@ export class SubmissionsService {
     const scope = taskScopeOf(caller);
     const inputArtifacts = await findInputArtifacts(routed.agent, input, (id) => this.ports.tasks.artifact(scope, id));
     const seed = weightSeed(routed, { tenant, user, sessionId, taskId: keys.taskId });
-    const point = pointOf(createHash('sha256').update(seed).digest());
+    const point = pointOf(hash('sha256', seed, 'buffer'));
     const backend = await this.agents.version(routed, chooseBackend(routed.route, point));
     const terms = termsOf(routed, request);
     const on = (chosen: Backend): Submission => ({
@@ -245,7 +245,7 @@ function keysOf({ tenant, principal }: Caller, request: SubmitRequest, taskKey: 
   const ownTaskId = request.taskId !== undefined;
   // Without a key of the caller's the body can never be compared with another.
   const isNamed = ownTaskId || idempotencyKey !== undefined;
-  const bodyHash = isNamed ? createHash('sha256').update(canonicalJson(body)).digest() : NO_HASH;
+  const bodyHash = isNamed ? hash('sha256', canonicalJson(body), 'buffer') : NO_HASH;
   return { tenant, principal, taskId, ownTaskId, idempotencyKey, bodyHash };
 }
 
