@@ -17,8 +17,6 @@ import { RunCursor, type Work, type Write, type WriteOutcome, WriteQueue } from 
 
 /** Events per statement: more makes the statement longer for those who wait without making it cheaper per event. */
 const MAX_ROWS = 500;
-/** What a busy system may add to the latency of an event, in ms. */
-const INTERVAL_MS = 2;
 const DEFAULTS: CommitOptions = { retryForMs: 60_000, firstDelayMs: 50, maxDelayMs: 2_000 };
 
 export interface WriterPorts {
@@ -34,7 +32,7 @@ export interface WriterPorts {
  */
 export class EventWriter {
   private readonly queue = new WriteQueue();
-  private readonly pace = new BatchPace(INTERVAL_MS);
+  private readonly pace = new BatchPace();
   private readonly options: CommitOptions;
   private readonly metrics: Metrics;
   private draining: Promise<void> | undefined;

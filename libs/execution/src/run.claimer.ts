@@ -10,7 +10,7 @@ import {
 import { Batcher, newEventId } from '#lib/platform';
 
 /** Jobs in one claim statement, at most: more saves little, and moves all runs in step. */
-const MAX_JOBS = 16;
+const MAX_JOBS = 32;
 
 export interface ClaimerPorts {
   readonly runs: RunStore;

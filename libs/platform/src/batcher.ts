@@ -1,8 +1,5 @@
 import { BatchPace } from './batch-pace.js';
 
-/** What a busy system may add to the latency of one step, in ms. */
-const INTERVAL_MS = 2;
-
 /**
  * Single flight: one batch is under way at a time, and what arrives meanwhile is the next one. Under load batches grow
  * by themselves; an idle system pays no waiting time.
@@ -10,7 +7,7 @@ const INTERVAL_MS = 2;
 export class Batcher<Item, Result> {
   private waiting: Waiting<Item, Result>[] = [];
   private busy = false;
-  private readonly pace = new BatchPace(INTERVAL_MS);
+  private readonly pace = new BatchPace();
 
   constructor(
     /** Answers in the order of the items. */

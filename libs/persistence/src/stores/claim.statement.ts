@@ -40,9 +40,7 @@ export function decodeAllowed(allowedTools: string | null, policy: RunPolicy): r
  * the end of the outbox row are one statement, which also reads what the executor needs. What a stall wrote into the row
  * while this waited for the head is not seen here, so the head's flag decides whether the row is touched.
  */
-export const CLAIM: Statement = {
-  name: 'run-store.claim',
-  text: `
+const claimText = (before: EarlierRuns): string => `
 with input as (
   select * from unnest($1::uuid[], $2::int[], $3::uuid[]) as i(task_key, run_no, event_id)
 ),
@@ -79,26 +77,51 @@ rows as (
     current_step = case when w.reason in ('submitted', 'resumed') then t.current_step end
   from moved w where t.task_key = w.task_key
     and (w.stalled or w.run_no > 1 and (t.waiting_on is not null or t.current_step is not null))
-),
-lost_steps as (
-  update steps s set state = 'failed', error = $6, finished_at = w.at
-  from moved w where w.run_no > 1 and w.reason not in ('submitted', 'resumed') and s.task_key = w.task_key and s.state = 'running'
-)
+)${before.ctes}
 select w.task_key, w.run_no, w.seq, (extract(epoch from w.at) * 1000)::float8 as at_ms, w.reason, w.attempt,
   (extract(epoch from w.cancel_at) * 1000)::float8 as cancel_at_ms, w.stalled, e.event_type, e.payload, w.event_id,
   t.task_id, t.tenant, t.agent_id, t.type, t.session_id, t.user_id, t.created_by, t.runner, t.detail,
   (extract(epoch from t.deadline_at) * 1000)::float8 as deadline_at_ms, t.input, t.context, t.client_tools, t.allowed_tools, t.input_artifacts,
-  t.backend_version_id, b.options, b.policy, c.data as checkpoint, c.answer,
+  t.backend_version_id, b.options, b.policy,
   case when t.ordinal is null then null else (
     select v.data from session_conversations v where v.tenant = t.tenant and v.agent_id = t.agent_id
       and v.user_id = coalesce(t.user_id, t.created_by) and v.session_id = t.session_id and v.ordinal < t.ordinal) end as conversation,
+  ${before.columns}
+from moved w join stored e using (task_key) join tasks t using (task_key)
+join backend_versions b on b.id = t.backend_version_id ${before.joins}`;
+
+/** What earlier runs of the task have left. */
+interface EarlierRuns {
+  readonly ctes: string;
+  readonly columns: string;
+  readonly joins: string;
+}
+
+const EARLIER_RUNS: EarlierRuns = {
+  ctes: `,
+lost_steps as (
+  update steps s set state = 'failed', error = $6, finished_at = w.at
+  from moved w where w.run_no > 1 and w.reason not in ('submitted', 'resumed') and s.task_key = w.task_key and s.state = 'running'
+)`,
+  columns: `c.data as checkpoint, c.answer,
   case when w.run_no = 1 then null else (${ASKED('w.task_key')}) end as asked,
   case when w.run_no = 1 then null else (
     select json_agg(s) from (select ${STEP_COLUMNS} from steps where task_key = w.task_key) s) end as steps,
   case when w.run_no = 1 then null else (select json_agg(a) from (
     select ${ARTIFACT_COLUMNS} from artifacts a where a.task_key = w.task_key order by a.artifact_id desc limit 1000) a)
-  end as artifacts, ws.sha256 as workspace_sha256, ws.size::float8 as workspace_size
-from moved w join stored e using (task_key) join tasks t using (task_key)
-join backend_versions b on b.id = t.backend_version_id left join checkpoints c on c.task_key = w.task_key and w.run_no > 1
+  end as artifacts, ws.sha256 as workspace_sha256, ws.size::float8 as workspace_size`,
+  joins: `left join checkpoints c on c.task_key = w.task_key and w.run_no > 1
 left join workspaces ws on ws.task_key = w.task_key and w.run_no > 1`,
 };
+
+const NO_EARLIER_RUNS: EarlierRuns = {
+  ctes: '',
+  columns: `null as checkpoint, null as answer, null::json as asked, null::json as steps, null::json as artifacts,
+  null as workspace_sha256, null::float8 as workspace_size`,
+  joins: '',
+};
+
+export const CLAIM: Statement = { name: 'run-store.claim', text: claimText(EARLIER_RUNS) };
+
+/** The same where no job is of a second run: setting out on what those may have left costs more than all the rest. */
+export const CLAIM_FIRST: Statement = { name: 'run-store.claim-first', text: claimText(NO_EARLIER_RUNS) };

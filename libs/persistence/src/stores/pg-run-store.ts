@@ -14,7 +14,7 @@ import {
   type TaskKey,
 } from '#lib/domain';
 import type { Database, Statement } from '../database.js';
-import { type AskedRow, CLAIM, decodeAllowed, decodeAsked } from './claim.statement.js';
+import { type AskedRow, CLAIM, CLAIM_FIRST, decodeAllowed, decodeAsked } from './claim.statement.js';
 import { eventIdOf, uuidOf } from './event-id.js';
 import { type ArtifactRow, decodeArtifactBody, decodeStep, type StepRow } from './task.rows.js';
 
@@ -30,13 +30,14 @@ export class PgRunStore extends RunStore {
     requests: readonly ClaimRequest[],
     runtime: { readonly id: string; readonly leaseMs: number },
   ): Promise<readonly Claim[]> {
-    const rows = await this.database.query<ClaimRow>(CLAIM, [
+    const statement = requests.every(({ job }) => job.runNo === 1) ? CLAIM_FIRST : CLAIM;
+    const rows = await this.database.query<ClaimRow>(statement, [
       requests.map(({ job }) => job.taskKey),
       requests.map(({ job }) => job.runNo),
       requests.map(({ eventId }) => uuidOf(eventId)),
       runtime.id,
       runtime.leaseMs,
-      LOST_STEP,
+      ...(statement === CLAIM ? [LOST_STEP] : []),
     ]);
     return rows.map(decodeClaim);
   }

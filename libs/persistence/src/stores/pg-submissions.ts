@@ -20,7 +20,7 @@ import { splitBatch } from './submit.batch.js';
 import { SUBMIT, type SubmitRow, submitValues } from './submit.statement.js';
 
 /** Rows in one submit statement, at most: more saves little, and moves all callers in step. */
-const MAX_BATCH = 16;
+const MAX_BATCH = 32;
 
 /**
  * Writes submissions: many in one statement while they are independent, alone where two keys must agree. Those of sessions
