@@ -17,7 +17,7 @@ import {
   type SessionSubmitRow,
 } from './session-submit.statement.js';
 import { splitBatch } from './submit.batch.js';
-import { SUBMIT, type SubmitRow, submitValues } from './submit.statement.js';
+import { SUBMIT, SUBMIT_UNNAMED, type SubmitRow, submitValues } from './submit.statement.js';
 
 /** Rows in one submit statement, at most: more saves little, and moves all callers in step. */
 const MAX_BATCH = 32;
@@ -27,7 +27,7 @@ const MAX_BATCH = 32;
  * have batches of their own, so that the others pay nothing for them.
  */
 export class PgSubmissions {
-  private readonly plain = this.batcher((part) => this.database.query(SUBMIT, submitValues(part)));
+  private readonly plain = this.batcher((part) => this.database.query(statementOf(part), submitValues(part)));
   private readonly inSessions = this.batcher((part) =>
     this.database.transaction((client) => submitInSessions(client, part)),
   );
@@ -94,7 +94,11 @@ type Settled = { readonly row: SubmitRow } | { readonly error: unknown };
 class KeyTakenMeanwhile extends Error {}
 
 async function submitPlain(client: pg.ClientBase, part: readonly Submission[]): Promise<readonly SubmitRow[]> {
-  return (await client.query<SubmitRow>({ ...SUBMIT, values: submitValues(part) })).rows;
+  return (await client.query<SubmitRow>({ ...statementOf(part), values: submitValues(part) })).rows;
+}
+
+function statementOf(part: readonly Submission[]): Statement {
+  return part.some(({ idempotencyKey }) => idempotencyKey !== undefined) ? SUBMIT : SUBMIT_UNNAMED;
 }
 
 /** Two statements: the second sees what those who held the sessions before have done. */

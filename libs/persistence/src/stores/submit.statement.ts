@@ -52,12 +52,22 @@ export function unnestSubmissions(columns: Columns): string {
   return `unnest(${arrays.join(', ')}) with ordinality as i(${Object.keys(columns).join(', ')}, place)`;
 }
 
+const TICK = `tick as materialized (select date_trunc('milliseconds', clock_timestamp()) as at)`;
+
+const byId = (where: string): string => `by_id as (
+  insert into submit_keys (tenant, kind, owner, key, task_key, principal, body_hash)
+  select tenant, 'task_id', '', task_id, task_key, principal, body_hash
+  from input i ${where} order by tenant, task_id
+  on conflict (tenant, kind, owner, key) do update set task_key = submit_keys.task_key
+  returning tenant, key, task_key, principal, body_hash
+)`;
+
 /**
  * Keys and what they come to. A key that exists is answered with the task it names; `by_id` holds a row of its own for
  * those submissions only that are new. Keys go in in a fixed order, so that two gateways cannot wait for each other.
  */
 export const KEYS = `
-tick as materialized (select date_trunc('milliseconds', clock_timestamp()) as at),
+${TICK},
 by_key as (
   insert into submit_keys (tenant, kind, owner, key, task_key, principal, body_hash)
   select tenant, 'idempotency', principal, idempotency_key, task_key, principal, body_hash
@@ -65,14 +75,7 @@ by_key as (
   on conflict (tenant, kind, owner, key) do update set task_key = submit_keys.task_key
   returning tenant, owner, key, task_key, principal, body_hash
 ),
-by_id as (
-  insert into submit_keys (tenant, kind, owner, key, task_key, principal, body_hash)
-  select tenant, 'task_id', '', task_id, task_key, principal, body_hash
-  from input i where i.idempotency_key is null or exists (select from by_key k where k.task_key = i.task_key)
-  order by tenant, task_id
-  on conflict (tenant, kind, owner, key) do update set task_key = submit_keys.task_key
-  returning tenant, key, task_key, principal, body_hash
-)`;
+${byId('where i.idempotency_key is null or exists (select from by_key k where k.task_key = i.task_key)')}`;
 
 const FROM_SUBMISSION: AuditSources = {
   id: 'audit_id',
@@ -103,23 +106,19 @@ audited as (
   ${insertAudit('fresh', FROM_SUBMISSION)}
 )`;
 
+const AT_MS = '(extract(epoch from tick.at) * 1000)::float8 as at_ms';
+
 /** What each submission came to, and the rows its keys name. */
 export const ANSWER = `
 i.task_key as asked, coalesce(k.task_key, d.task_key) as task_key, coalesce(k.principal, d.principal) as principal,
-  coalesce(k.body_hash, d.body_hash) as body_hash, (extract(epoch from tick.at) * 1000)::float8 as at_ms`;
+  coalesce(k.body_hash, d.body_hash) as body_hash, ${AT_MS}`;
 export const NAMED = `
 left join by_key k on k.tenant = i.tenant and k.owner = i.principal and k.key = i.idempotency_key and k.task_key <> i.task_key
 left join by_id d on d.tenant = i.tenant and d.key = i.task_id`;
 
-/**
- * Keys, task, head, first event, audit record and outbox row of many submissions, in one statement. A batch must not hold
- * the same key twice.
- */
-export const SUBMIT: Statement = {
-  name: 'task-store.submit',
-  text: `
+const submit = (keys: string, answer: string): string => `
 with input as (select * from ${unnestSubmissions(SUBMIT_COLUMNS)}),
-${KEYS},
+${keys},
 fresh as (
   select i.*, tick.at, null::bigint as ordinal from input i join by_id d on d.task_key = i.task_key cross join tick
 ),
@@ -128,8 +127,25 @@ dispatched as (
   insert into outbox (task_key, run_no, pool, priority, reason, next_check_at)
   select task_key, 1, pool, priority, 'submitted', at + interval '2 s' from fresh
 )
-select ${ANSWER}
-from input i cross join tick ${NAMED}`,
+select ${answer}`;
+
+/**
+ * Keys, task, head, first event, audit record and outbox row of many submissions, in one statement. A batch must not hold
+ * the same key twice.
+ */
+export const SUBMIT: Statement = {
+  name: 'task-store.submit',
+  text: submit(KEYS, `${ANSWER}\nfrom input i cross join tick ${NAMED}`),
+};
+
+/** The same for submissions without an idempotency key, which then is not looked for. */
+export const SUBMIT_UNNAMED: Statement = {
+  name: 'task-store.submit-unnamed',
+  text: submit(
+    `${TICK},\n${byId('')}`,
+    `i.task_key as asked, d.task_key, d.principal, d.body_hash, ${AT_MS}
+from input i cross join tick left join by_id d on d.tenant = i.tenant and d.key = i.task_id`,
+  ),
 };
 
 /** The parameters of a statement over these columns. */
