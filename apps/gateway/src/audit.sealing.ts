@@ -3,7 +3,7 @@ import {
   AuditPruner,
   BucketSink,
   FileSink,
-  HeadExports,
+  HeadExport,
   HeadSigner,
   type HeadSink,
   Sealer,
@@ -49,19 +49,19 @@ export async function openSealing(options: AuditOptions, ports: SealingPorts): P
   if (!signer) logger.warn('audit heads are not signed: AUDIT_KEY_FILE names no key');
   const sealer = new Sealer(ledger, logger, signer);
   const { sinks, close } = await openSinks(options, ports);
-  const exports = new HeadExports(ledger, sinks, logger);
+  const exports = sinks.map((sink) => new HeadExport(ledger, sink, logger));
   const pruner = new AuditPruner(ports.prunings, logger, signer);
   const faults = (): Record<string, boolean> => ({
     unsigned: signer === undefined,
     not_sealed: sealer.fault !== undefined,
-    not_exported: exports.isFailing,
+    not_exported: exports.some(({ isFailing }) => isFailing),
     not_pruned: pruner.fault !== undefined,
   });
   metrics.gauge('switchyard_audit_lag_seconds', async () => [[{}, await ledger.lagSeconds()]]);
   metrics.gauge('switchyard_audit_fault', () => Object.entries(faults()).map(([fault, is]) => [{ fault }, is ? 1 : 0]));
   const sealing: Sweep = { name: 'audit-seal', everyMs: SEAL_MS, runOnce: () => sealer.run() };
   return {
-    sweeps: sinks.length > 0 ? [sealing, pruner, exports] : [sealing, pruner],
+    sweeps: [sealing, pruner, ...exports],
     keys: (signer?.keys ?? []).map(({ kid, pem }) => ({ kid, publicKey: pem })),
     notes: () => Object.entries(faults()).flatMap(([fault, is]) => (is ? [`audit_${fault}`] : [])),
     close,

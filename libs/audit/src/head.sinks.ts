@@ -12,20 +12,17 @@ function linesOf(heads: readonly StoredHead[]): string {
 
 /** A file that is only appended to, one head per line; it knows by itself how far it has come. */
 export class FileSink implements HeadSink {
+  readonly kind = 'file';
   readonly name: string;
 
   constructor(private readonly path: string) {
     this.name = `file ${path}`;
   }
 
-  async last(): Promise<number> {
+  async last(): Promise<StoredHead | undefined> {
     const tail = await this.tail();
     const lines = tail.split('\n').slice(0, -1);
-    for (const line of lines.reverse()) {
-      const no = numberOf(line);
-      if (no !== undefined) return no;
-    }
-    return 0;
+    return lines.map(headOf).findLast((head) => head !== undefined);
   }
 
   async send(heads: readonly StoredHead[]): Promise<void> {
@@ -52,10 +49,11 @@ export class FileSink implements HeadSink {
   }
 }
 
-function numberOf(line: string): number | undefined {
+/** A line that was torn when its writer died, or when the disk was full, is none. */
+function headOf(line: string): StoredHead | undefined {
   try {
-    const { no } = JSON.parse(line) as { readonly no?: unknown };
-    return typeof no === 'number' ? no : undefined;
+    const head = JSON.parse(line) as StoredHead | null;
+    return typeof head?.no === 'number' ? head : undefined;
   } catch {
     return undefined;
   }
@@ -63,6 +61,7 @@ function numberOf(line: string): number | undefined {
 
 /** A POST of `{"heads":[…]}`; any status of 2xx says that they were taken. */
 export class WebhookSink implements HeadSink {
+  readonly kind = 'webhook';
   readonly name: string;
 
   constructor(
@@ -86,8 +85,9 @@ export interface LockedObjects {
   put(name: string, content: string): Promise<void>;
 }
 
-/** One object per export, named by the number of its last head. */
+/** One object per export, named by the number and root of its last head: a number is given out again after a restore. */
 export class BucketSink implements HeadSink {
+  readonly kind = 'bucket';
   readonly name: string;
 
   constructor(
@@ -98,7 +98,7 @@ export class BucketSink implements HeadSink {
   }
 
   async send(heads: readonly StoredHead[]): Promise<void> {
-    const no = String(heads.at(-1)?.no ?? 0).padStart(16, '0');
-    await this.objects.put(`audit-heads/${no}.jsonl`, linesOf(heads));
+    const { no = 0, root = '' } = heads.at(-1) ?? {};
+    await this.objects.put(`audit-heads/${String(no).padStart(16, '0')}-${root.slice(0, 16)}.jsonl`, linesOf(heads));
   }
 }

@@ -3,7 +3,7 @@ export { exportLines } from './export.js';
 export type { ExportHeader, ExportLine } from './export.lines.js';
 export { describe } from './findings.js';
 export type { Finding } from './findings.js';
-export { HeadExports } from './head.exports.js';
+export { HeadExport } from './head.exports.js';
 export type { HeadSink } from './head.exports.js';
 export { BucketSink, FileSink, WebhookSink } from './head.sinks.js';
 export { HeadSigner, headText, isSignedBy, parseHeadKeys } from './head.js';

@@ -3,6 +3,8 @@ import { openClient } from './s3.client.js';
 import type { S3Storage } from './storage.settings.js';
 
 const DAY_MS = 86_400_000;
+/** A store that hangs holds nobody up who ends. */
+const PUT_MS = 10_000;
 
 /** Objects that nobody, the owner of the account included, can change or remove for a time: object lock in compliance mode. */
 export class S3LockedObjects {
@@ -29,6 +31,7 @@ export class S3LockedObjects {
         ObjectLockMode: 'COMPLIANCE',
         ObjectLockRetainUntilDate: new Date(Date.now() + this.retainDays * DAY_MS),
       }),
+      { abortSignal: AbortSignal.timeout(PUT_MS) },
     );
   }
 
