@@ -46,7 +46,8 @@ export function openSealer(
 ): { readonly sealer: Sealer; readonly ledger: PgAuditLedger; close(): Promise<void> } {
   const database = new Database({ databaseUrl, max: 1, name: 'sealer', role: SEALER_ROLE });
   const ledger = daysAgo === 0 ? new PgAuditLedger(database) : new PastLedger(database, daysAgo);
-  return { sealer: new Sealer(ledger, logger, signer), ledger, close: () => database.close() };
+  const sealer = new Sealer(ledger, logger, signer, () => Date.now() - daysAgo * 86_400_000);
+  return { sealer, ledger, close: () => database.close() };
 }
 
 export function auditEntry(changes: Partial<AuditEntry> = {}): AuditEntry {

@@ -337,6 +337,19 @@ describe('a file that', () => {
     ]);
   });
 
+  it('says that it is as large as can be is checked in bounded time', async () => {
+    const lines = (await exported()).split('\n');
+    const place = lines.findIndex((line) => line.startsWith('{"type":"record","leaf":77,'));
+    const line = JSON.parse(lines[place]!) as { digest: string };
+    const digest = Buffer.from(line.digest, 'base64').fill(0, 0, 32).toString('base64');
+    const header = JSON.stringify({ ...(JSON.parse(lines[0]!) as object), size: Number.MAX_SAFE_INTEGER });
+    const outcome = await verify([header, ...lines.slice(1, place), JSON.stringify({ ...line, digest })].join('\n'));
+    expect([outcome.code, firstOf(outcome)]).toEqual([
+      1,
+      expect.stringMatching(/^record 77 .* is altered, together with/),
+    ]);
+  });
+
   it.each([
     ['is empty', ''],
     ['is something else', '{"a":1}\n'],

@@ -270,6 +270,22 @@ describe('nothing is removed', () => {
     expect([pruner.fault, await count('audit_prunings')]).toEqual([undefined, 0]);
   });
 
+  it('by the owner, unless it removes the triggers first', async () => {
+    await sealed(256, 500);
+    for (const [table, column] of Object.entries({
+      audit_records: 'target',
+      audit_leaf: 'digest',
+      audit_heads: 'root',
+      audit_nodes: 'hash',
+      audit_keys: 'public_key',
+    })) {
+      for (const sql of [`delete from ${table}`, `truncate ${table}`, `update ${table} set ${column} = ${column}`]) {
+        const code = await owner.query(sql).then(() => 'done', (error: { code: string }) => error.code); // prettier-ignore
+        expect([sql, code]).toEqual([sql, '42501']);
+      }
+    }
+  });
+
   it('by the role of the application or of the sealer in any other way', async () => {
     await sealed(3, 500);
     const refused = async (role: string, sql: string): Promise<unknown> => {

@@ -3,6 +3,8 @@ import type { Finding, PlacedDigest } from './findings.js';
 
 /** Records that are not those of their leaves are held against each other, so many at most. */
 const MAX_STRANGERS = 500;
+/** Places looked at for records that stand elsewhere, all together: a file must not say how long it takes. */
+const MAX_TRIES = 2_000_000;
 
 interface Moved {
   readonly item: PlacedDigest;
@@ -21,6 +23,7 @@ export class RecordChecks {
   private moved: Moved | undefined;
   private before: PlacedDigest | undefined;
   private readonly strangers: PlacedDigest[] = [];
+  private tries = MAX_TRIES;
 
   constructor(
     private readonly size: number,
@@ -72,9 +75,10 @@ export class RecordChecks {
     else this.report({ kind: 'altered', leaf, id: record.id, fields: alteredFields(digest, record) });
   }
 
-  /** The number the record was sealed as; undefined: none of this log. The nearest are tried first. */
+  /** The number the record was sealed as; undefined: none of this log, or too far away. The nearest are tried first. */
   private placeOf({ leaf, record, digest }: PlacedDigest): number | undefined {
-    for (let away = 1; away <= this.size; away += 1) {
+    for (let away = 1; away <= this.size && this.tries > 0; away += 1) {
+      this.tries -= 2;
       for (const place of [leaf + away, leaf - away]) {
         if (place >= 0 && place <= this.size && isDigestOf(digest, record, place)) return place;
       }

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
 import { Database, PgAuditTrail } from '#lib/persistence';
 import { auditEntry, mintAuditKey, openSealer } from '../../../test/support/audit.js';
@@ -6,9 +6,13 @@ import { createDatabase, type TestDatabase } from '../../../test/support/databas
 import { SilentLogger } from '../../../test/support/silent-logger.js';
 import { until } from '../../../test/support/until.js';
 import { isSignedBy, parseHeadKeys } from './head.js';
+import { Sealer } from './sealer.js';
 
 const INSERT = `insert into audit_records (id, tenant, principal, key_id, action, target, outcome, details, request_id)
   values (gen_random_uuid(), 'acme', 'ann', 'k1', 'task.submit', $1, 'allowed', '{}', 'r')`;
+
+const IS_DUE = `select from audit_state s where exists (
+  select from audit_records r where r.xid >= s.mark and r.xid < pg_snapshot_xmin(pg_current_snapshot()))`;
 
 describe('the sealer', () => {
   let testDatabase: TestDatabase;
@@ -51,7 +55,7 @@ describe('the sealer', () => {
   const record = (...targets: string[]): Promise<void> => trail.record(targets.map((target) => auditEntry({ target })));
 
   it('puts nothing past a transaction that is still open, and what that commits goes in its place', async () => {
-    const { sealer } = open();
+    const { sealer, ledger } = open();
     await record('before');
     const late = await connect();
     await late.query('begin');
@@ -60,6 +64,7 @@ describe('the sealer', () => {
     await until(async () => (await sealer.run(), (await sealed()).length > 0));
     await sealer.run();
     expect(await sealed()).toEqual(['before']);
+    expect(await ledger.lagSeconds()).toBeGreaterThan(0);
     await late.query(INSERT, ['held too']);
     await late.query('commit');
     await until(async () => (await sealer.run(), (await sealed()).length >= 5));
@@ -110,6 +115,38 @@ describe('the sealer', () => {
     expect(await ledger.lagSeconds()).toBe(0);
   });
 
+  it('seals nothing by halves or twice when its connection, and with it the lock, dies before the end', async () => {
+    const logger = new SilentLogger();
+    const killed = open({ logger });
+    const other = open();
+    await record('a');
+    await until(async () => (await killed.sealer.run(), (await sealed()).length === 1));
+    const seal = killed.ledger.seal.bind(killed.ledger);
+    for (const moment of ['before', 'after'] as const) {
+      // It still believes that it may write.
+      jest.spyOn(killed.ledger, 'seal').mockImplementationOnce((work) =>
+        seal(async (session) => {
+          const end = async (): Promise<unknown> =>
+            owner.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'switchyard sealer'
+              and datname = current_database() and xact_start is not null`);
+          const write: typeof session.write = async (what) => {
+            if (moment === 'before') await end();
+            await session.write(what);
+            if (moment === 'after') await end();
+          };
+          return work({ ...session, write });
+        }),
+      );
+      await record(`b ${moment}`);
+      await until(async () => (await owner.query(IS_DUE)).rowCount === 1);
+      await expect(killed.sealer.run()).rejects.toMatchObject({ code: 'unavailable' });
+      await Promise.all([killed.sealer.run(), other.sealer.run()]);
+    }
+    await until(async () => (await killed.sealer.run(), (await sealed()).length === 3));
+    expect(await sealed()).toEqual(['a', 'b before', 'b after']);
+    expect([logger.lines, killed.sealer.fault]).toEqual([[], undefined]);
+  });
+
   it('seals without a key as well, and says in each head that nobody signed it', async () => {
     const { sealer, ledger } = open();
     await record('a');
@@ -133,6 +170,33 @@ describe('the sealer', () => {
     ]);
     await record('newer');
     await until(async () => (await sealer.run(), (await sealed()).length === 5));
+  });
+
+  it('dates no head before its own time, whatever the clock of the database is set to', async () => {
+    const { ledger, close } = openSealer(testDatabase.url, { daysAgo: 500 });
+    closers.push(close);
+    await record('a');
+    await until(
+      async () => (await new Sealer(ledger, new SilentLogger(), undefined).run(), (await sealed()).length === 1),
+    );
+    const [head] = await ledger.headsAfter(0, 1);
+    expect(Math.abs(Date.parse(head!.at) - Date.now())).toBeLessThan(60_000);
+  });
+
+  it('says so when what it has sealed is gone, and goes on from what is there', async () => {
+    const logger = new SilentLogger();
+    const { sealer, ledger } = open({ logger });
+    await record('a');
+    await until(async () => (await sealer.run(), (await sealed()).length === 1));
+    await record('b');
+    await until(async () => (await sealer.run(), (await sealed()).length === 2));
+    const [head] = await ledger.headsAfter(0, 1);
+    await owner.query(`set session_replication_role = replica; delete from audit_leaf where leaf_no = 1; delete from audit_heads where size = 2;
+      delete from audit_records where target = 'b'; update audit_state set size = 1, mark = '${head!.mark}'`);
+    await record('c');
+    await until(async () => (await sealer.run(), (await sealed()).length === 2));
+    expect(logger.lines).toMatchObject([{ level: 'error', fields: { size: 1, sealed: 2 } }]);
+    expect(await sealed()).toEqual(['a', 'c']);
   });
 
   it.each([

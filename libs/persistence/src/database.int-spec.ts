@@ -23,6 +23,23 @@ async function terminate(pid: number): Promise<void> {
   await owner.end();
 }
 
+describe('a session', () => {
+  it('keeps no transaction open for longer than 30 s, by the means the server has: sealing would wait for it', async () => {
+    const rows = await database.query<{ name: string; setting: string; version: number }>(
+      {
+        name: 'test.limits',
+        text: `select name, setting, current_setting('server_version_num')::int as version from pg_settings
+          where name in ('transaction_timeout', 'idle_in_transaction_session_timeout', 'statement_timeout') order by name`,
+      },
+      [],
+    );
+    const own = rows[0]!.version >= 170_000 ? ['transaction_timeout'] : [];
+    expect(rows.map(({ name, setting }) => [name, setting])).toEqual(
+      ['idle_in_transaction_session_timeout', 'statement_timeout', ...own].map((name) => [name, '30000']),
+    );
+  });
+});
+
 describe('a transaction', () => {
   it('whose connection dies between two statements fails as unavailable, and the next one has another', async () => {
     const broken = database.transaction(async (client) => {

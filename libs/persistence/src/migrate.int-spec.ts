@@ -28,22 +28,27 @@ describe('migrate', () => {
 
   it('writes how long tasks are kept where it is told, and changes nothing where it is not', async () => {
     const options = { ownerUrl: test.url, databaseUrl: test.url };
-    const terms = async (): Promise<Record<string, number>> => {
+    const terms = async (table: string): Promise<Record<string, number>> => {
       const owner = await ownerClient(test.url);
-      const { rows } = await owner.query<{ tenant: string; days: number }>('select tenant, days from retention');
+      const { rows } = await owner.query<{ tenant: string; days: number }>(`select tenant, days from ${table}`);
       await owner.end();
       return Object.fromEntries(rows.map(({ tenant, days }) => [tenant, days]));
     };
     const tenants = (entries: Record<string, number>) => ({ tenants: new Map(Object.entries(entries)) });
-    expect(await terms()).toEqual({ '': 30 });
-    await migrate({ ...options, retention: { days: 90, ...tenants({ acme: 7, lab: 400 }) } });
-    expect(await terms()).toEqual({ '': 90, acme: 7, lab: 400 });
-    await migrate(options);
-    expect(await terms()).toEqual({ '': 90, acme: 7, lab: 400 });
-    await migrate({ ...options, retention: tenants({ acme: 8 }) });
-    expect(await terms()).toEqual({ '': 90, acme: 8 });
-    await migrate({ ...options, retention: { days: 30, ...tenants({}) } });
-    expect(await terms()).toEqual({ '': 30 });
+    for (const [name, table, days] of [
+      ['retention', 'retention', 30],
+      ['auditRetention', 'audit_terms', 400],
+    ] as const) {
+      expect(await terms(table)).toEqual({ '': days });
+      await migrate({ ...options, [name]: { days: 90, ...tenants({ acme: 7, lab: 400 }) } });
+      expect(await terms(table)).toEqual({ '': 90, acme: 7, lab: 400 });
+      await migrate(options);
+      expect(await terms(table)).toEqual({ '': 90, acme: 7, lab: 400 });
+      await migrate({ ...options, [name]: tenants({ acme: 8 }) });
+      expect(await terms(table)).toEqual({ '': 90, acme: 8 });
+      await migrate({ ...options, [name]: { days, ...tenants({}) } });
+      expect(await terms(table)).toEqual({ '': days });
+    }
   });
 
   it('leaves no difference between the entities and the schema', async () => {
