@@ -185,7 +185,13 @@ function nobodies({ needs }: RouteRow): Record<string, Record<string, string>> {
 /** On wires that know no codes the status says as much. */
 const CODES: Readonly<Record<number, string>> = { 401: 'unauthenticated', 403: 'forbidden', 404: 'not_found' };
 
-const codeOf = ({ status, text }: Answer): unknown => (JSON.parse(text) as { code?: unknown }).code ?? CODES[status];
+/** Our own code, wherever the wire of the route keeps it. */
+function codeOf({ status, text }: Answer): unknown {
+  type Info = { readonly metadata?: { readonly code?: string } };
+  type Body = { code?: unknown; data?: { code?: string }; error?: { data?: Info[]; details?: Info[] } };
+  const { code, data, error } = JSON.parse(text) as Body;
+  return (error?.details ?? error?.data)?.[0]?.metadata?.code ?? data?.code ?? code ?? CODES[status];
+}
 
 /** What the answer tells of the thing: the same as of one that never was, or it says that this one is. */
 function sayingsOf({ text }: Answer): unknown {
@@ -193,9 +199,12 @@ function sayingsOf({ text }: Answer): unknown {
   return sayings;
 }
 
-/** The request with ids that nothing has. */
+/** The request with ids that nothing has; its agent is no secret. */
 function unknown(ask: Ask): Ask {
-  const params = Object.entries(ask.params ?? {}).map(([name, id]) => [name, `${id.slice(0, -4)}0000`]);
+  const params = Object.entries(ask.params ?? {}).map(([name, id]) => [
+    name,
+    name === 'agent' ? id : `${id.slice(0, -4)}0000`,
+  ]);
   return { ...ask, params: Object.fromEntries(params) as Record<string, string> };
 }
 

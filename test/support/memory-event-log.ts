@@ -101,6 +101,10 @@ export class MemoryEventLog extends EventLog {
     return new Map(saved.flatMap(([taskKey, workspace]) => (workspace ? [[taskKey, workspace]] : [])));
   }
 
+  override async select(taskKey: TaskKey, types: readonly string[]): Promise<readonly StoredEvent[]> {
+    return this.events(taskKey).filter(({ type }) => types.includes(type));
+  }
+
   override async seqOf(taskKey: TaskKey, eventId: EventId): Promise<number | undefined> {
     return this.events(taskKey).find((event) => event.eventId === eventId)?.seq;
   }

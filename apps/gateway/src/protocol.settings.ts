@@ -25,6 +25,16 @@ export const PROTOCOL_SETTINGS = {
   },
   AGENT_PROTOCOL_ENABLED: { meaning: '`false`: Agent Protocol v1 and step-stream v1 is not served.', ...onOff },
   A2A_ENABLED: { meaning: '`false`: A2A is not served.', ...onOff },
+  A2A_BLOCKING_SECONDS: {
+    meaning: 'How long A2A keeps a client waiting that asks for the outcome; then it gets the task as it stands.',
+    default: '120',
+    ...integerFrom(1, 280),
+  },
+  A2A_CONFIRMATION_STATE: {
+    meaning: 'What a task that waits for the decision of a tool call is called in A2A.',
+    default: 'input-required',
+    ...oneOf('input-required', 'auth-required'),
+  },
   AGUI_ENABLED: { meaning: '`false`: AG-UI is not served.', ...onOff },
   CHAT_ENABLED: { meaning: '`false`: Chat Completions is not served.', ...onOff },
 } as const;
@@ -48,7 +58,11 @@ export function protocolOptionsOf(settings: SettingValues<typeof PROTOCOL_SETTIN
       isStrict: settings.AGENTSCOPE_STRICT === 'true',
     },
     agentProtocol: { isEnabled: settings.AGENT_PROTOCOL_ENABLED === 'true' },
-    a2a: { isEnabled: settings.A2A_ENABLED === 'true' },
+    a2a: {
+      isEnabled: settings.A2A_ENABLED === 'true',
+      blockingMs: settings.A2A_BLOCKING_SECONDS * 1_000,
+      confirmationState: settings.A2A_CONFIRMATION_STATE,
+    },
     agUi: { isEnabled: settings.AGUI_ENABLED === 'true' },
     chat: { isEnabled: settings.CHAT_ENABLED === 'true' },
   };

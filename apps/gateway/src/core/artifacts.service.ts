@@ -105,15 +105,26 @@ export class ArtifactsService {
 
   /** With a link that was signed now. */
   link(artifact: ArtifactRecord): LinkedArtifact {
-    const path = `/v1/artifacts/${artifact.artifact_id}/content`;
     const expSeconds = Math.floor(this.nowMs() / 1000) + LIFE_SECONDS;
+    const downloadUrl = this.signedUrl(artifact.artifact_id, expSeconds);
+    return { ...artifact, downloadUrl, downloadExpiresAtMs: expSeconds * 1000 };
+  }
+
+  /** Where callers reach this installation, without a slash at its end. */
+  get baseUrl(): string {
+    return this.links.publicUrl();
+  }
+
+  /** Where the bytes of an artifact are, which this caller has seen: a link that was signed now. */
+  urlOf(artifactId: string): string {
+    return this.signedUrl(artifactId, Math.floor(this.nowMs() / 1000) + LIFE_SECONDS);
+  }
+
+  private signedUrl(artifactId: string, expSeconds: number): string {
+    const path = `/v1/artifacts/${artifactId}/content`;
     const exp = String(expSeconds);
     const sig = this.links.signer.sign({ method: 'GET', path, exp });
-    return {
-      ...artifact,
-      downloadUrl: `${this.links.publicUrl()}${path}?exp=${exp}&sig=${encodeURIComponent(sig)}`,
-      downloadExpiresAtMs: expSeconds * 1000,
-    };
+    return `${this.baseUrl}${path}?exp=${exp}&sig=${encodeURIComponent(sig)}`;
   }
 
   private async read(artifact: ArtifactRecord, range?: BlobRange): Promise<AsyncIterable<Uint8Array>> {

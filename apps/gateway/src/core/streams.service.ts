@@ -1,8 +1,10 @@
 import {
   DETAILS,
   DomainError,
+  encodeFrames,
   envelopeOf,
   type EventLog,
+  type EventType,
   isEventId,
   isTerminal,
   parseDetail,
@@ -13,7 +15,7 @@ import {
 import { within } from '#lib/platform';
 import type { Caller } from './caller.js';
 import { type FrameFilter, FrameTextStream, isShown } from './frame-texts.js';
-import { LoggedEventStream } from './logged-events.js';
+import { type LoggedEvent, LoggedEventStream, readFrame } from './logged-events.js';
 import type { Quotas } from './quotas.js';
 import type { SeenTask, StreamHub } from './stream-hub.js';
 import type { Submitted } from './submissions.service.js';
@@ -99,6 +101,15 @@ export class StreamsService {
   /** The same for a task this caller has just submitted or seen; asks nobody again whose it is. */
   async openSeenEvents(seen: SeenState, afterSeq = 0): Promise<LoggedEventStream> {
     return new LoggedEventStream(await this.hub.open({ ...seen, isEnded: isTerminal(seen.state) }, afterSeq));
+  }
+
+  /** The events of these types that a task has so far, which this caller has seen. */
+  async select(
+    seen: Pick<SeenState, 'taskKey' | 'taskId'>,
+    types: readonly EventType[],
+  ): Promise<readonly LoggedEvent[]> {
+    const events = await this.log.select(seen.taskKey, types);
+    return encodeFrames(seen.taskId, events).map(readFrame);
   }
 
   async page(caller: Caller, taskId: string, view: PageView): Promise<EventPage> {

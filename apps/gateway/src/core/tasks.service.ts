@@ -1,4 +1,5 @@
 import {
+  type CountedPage,
   DomainError,
   isTaskId,
   isTerminal,
@@ -6,8 +7,10 @@ import {
   type Page,
   type PageRequest,
   type SeenState,
+  type StateListFilter,
   type StepProjection,
   type TaskFilter,
+  type TaskRequest,
   type TaskSnapshot,
   type TaskStore,
 } from '#lib/domain';
@@ -54,8 +57,19 @@ export class TasksService {
     return task;
   }
 
+  /** What a task that this caller has seen was submitted with. */
+  async request({ taskKey }: Pick<TaskSnapshot, 'taskKey'>): Promise<TaskRequest> {
+    const request = await this.store.request(taskKey);
+    if (!request) throw new DomainError('gone', 'The task was removed: the time it is kept for is over.');
+    return request;
+  }
+
   list(caller: Caller, filter: TaskFilter, page: PageRequest): Promise<Page<TaskSnapshot>> {
     return this.store.list(taskScopeOf(caller), filter, page);
+  }
+
+  listByState(caller: Caller, filter: StateListFilter, page: PageRequest): Promise<CountedPage<TaskSnapshot>> {
+    return this.store.listByState(taskScopeOf(caller), filter, page);
   }
 
   async steps(caller: Caller, taskId: string, page: PageRequest): Promise<Page<StepProjection>> {

@@ -142,10 +142,12 @@ const tasks: Fake<TasksService> = {
     if (id !== 't-1') throw new DomainError('not_found', 'There is no such task.');
     return TASK;
   },
+  request: async () => ({ input: '"x"', context: '{}' }),
   list: async (_caller, filter: TaskFilter, page) => {
     seen.push({ filter, page });
     return { items: [TASK], nextCursor: 'next' };
   },
+  listByState: async () => ({ items: [TASK], total: 1 }),
   steps: async () => ({
     items: [
       { stepId: 's', name: 'plan', state: 'running', attempt: 1, error: null, startedAtMs: 0, finishedAtMs: null },
@@ -220,6 +222,8 @@ const artifacts: Fake<ArtifactsService> = {
     return { headers: { 'Content-Type': 'text/plain' }, size: 3, etag: '"e"', read };
   },
   link: () => linked,
+  baseUrl: 'http://here',
+  urlOf: () => linked.downloadUrl,
 };
 
 const uploads: Fake<UploadsService> = {

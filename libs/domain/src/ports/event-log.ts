@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../audit-entry.js';
-import type { ErrorBody, EventBody } from '../event-table.js';
+import type { ErrorBody, EventBody, EventType } from '../event-table.js';
 import type { StoredEvent } from '../envelope.js';
 import type { EventId, TaskId, TaskKey } from '../ids.js';
 import type { TaskState } from '../state.js';
@@ -120,6 +120,8 @@ export abstract class EventLog {
   abstract locate(events: readonly EventReference[]): Promise<ReadonlyMap<EventId, EventPlace>>;
   /** What is saved of the workspaces of tasks; those without are missing. */
   abstract workspaces(taskKeys: readonly TaskKey[]): Promise<ReadonlyMap<TaskKey, BlobReference>>;
+  /** The events of these types, in order. */
+  abstract select(taskKey: TaskKey, types: readonly EventType[]): Promise<readonly StoredEvent[]>;
   /** The seq of an event of this task. */
   abstract seqOf(taskKey: TaskKey, eventId: EventId): Promise<number | undefined>;
 }

@@ -1,6 +1,6 @@
 import type { SessionStrategy } from '../agent.js';
 import type { AuditEntry } from '../audit-entry.js';
-import type { ArtifactBody, Detail, ErrorBody, ResultBody, UsageBody } from '../event-table.js';
+import type { ArtifactBody, ConfirmationBody, Detail, ErrorBody, ResultBody, UsageBody } from '../event-table.js';
 import type { FailureCode } from '../errors.js';
 import type { ArtifactId, TaskId, TaskKey } from '../ids.js';
 import type { StepProjection, ConfirmationProjection } from '../projection.js';
@@ -128,6 +128,12 @@ export interface TaskSnapshot {
   readonly finishedAtMs: number | null;
 }
 
+/** What a task was submitted with, as JSON text exactly as sent. */
+export interface TaskRequest {
+  readonly input: string;
+  readonly context: string;
+}
+
 /** How a task was answered the last time. */
 export interface RecordedDecision {
   readonly waitId: string;
@@ -156,6 +162,25 @@ export interface TaskFilter {
   readonly errorCode?: FailureCode;
   readonly createdAfterMs?: number;
   readonly createdBeforeMs?: number;
+}
+
+/** Which tasks to list by when their state changed; all that is given must hold. */
+export interface StateListFilter {
+  readonly agentId: string;
+  /** That of a task without a session is its id. */
+  readonly sessionId?: string;
+  readonly states?: readonly TaskState[];
+  /** Whether a failed task was refused by its backend. */
+  readonly isRejected?: boolean;
+  /** Whether a waiting task waits for an authorization, or a decision, of these kinds. */
+  readonly awaits?: { readonly kinds: readonly ConfirmationBody['kind'][]; readonly isAny: boolean };
+  /** In ms since the epoch, inclusive. */
+  readonly changedSinceMs?: number;
+}
+
+/** A page, and how many there are on all of them. */
+export interface CountedPage<T> extends Page<T> {
+  readonly total: number;
 }
 
 /** A page of a list; `cursor` is opaque and absent on the last page. */
@@ -190,6 +215,14 @@ export abstract class TaskStore {
   abstract seen(asked: readonly AskedTask[]): Promise<readonly (SeenState | undefined)[]>;
   /** Newest first. @throws DomainError `invalid_request` for a cursor that is not ours. */
   abstract list(scope: TaskScope, filter: TaskFilter, page: PageRequest): Promise<Page<TaskSnapshot>>;
+  /** Those first whose state changed last. All that match are looked at, since they are counted. */
+  abstract listByState(
+    scope: TaskScope,
+    filter: StateListFilter,
+    page: PageRequest,
+  ): Promise<CountedPage<TaskSnapshot>>;
+  /** What the task was submitted with; undefined when it is not there any more. */
+  abstract request(taskKey: TaskKey): Promise<TaskRequest | undefined>;
   /** The newest answer to what the task waited for; undefined when there never was one. */
   abstract lastDecision(taskKey: TaskKey): Promise<RecordedDecision | undefined>;
   /** Oldest first. */

@@ -67,6 +67,10 @@ export class PgEventLog extends EventLog {
     return new Map(rows.map(({ task_key, sha256, size }) => [task_key, { sha256, size }] as const));
   }
 
+  override async select(taskKey: TaskKey, types: readonly EventType[]): Promise<readonly StoredEvent[]> {
+    return (await this.readers.query<EventRow>(SELECT, [taskKey, types])).map(decodeEvent);
+  }
+
   override async seqOf(taskKey: TaskKey, eventId: EventId): Promise<number | undefined> {
     const [row] = await this.readers.query<{ seq: number }>(SEQ_OF, [taskKey, uuidOf(eventId)]);
     return row?.seq;
@@ -82,6 +86,13 @@ select seq, event_id, event_type, at_ms, payload from (
     sum(octet_length(payload) + 256) over (order by seq) - octet_length(payload) - 256 as bytes_before
   from (select * from events where task_key = $1 and seq > $2 order by seq limit $3) e
 ) p where bytes_before < $4 order by seq`,
+};
+
+const SELECT: Statement = {
+  name: 'event-log.select',
+  text: `
+select seq, event_id, event_type, (extract(epoch from at) * 1000)::float8 as at_ms, payload
+from events where task_key = $1 and event_type = any ($2) order by seq`,
 };
 
 const TAILS: Statement = {

@@ -2,14 +2,15 @@ import {
   type ArtifactId,
   type ArtifactRecord,
   type AskedTask,
+  type CountedPage,
   DomainError,
-  isTerminal,
   type Metrics,
   NO_METRICS,
   type Page,
   type PageRequest,
   type RecordedDecision,
   type SeenState,
+  type StateListFilter,
   type StepProjection,
   type Submission,
   type SubmissionKeys,
@@ -17,6 +18,7 @@ import {
   type TaskFilter,
   type TaskId,
   type TaskKey,
+  type TaskRequest,
   type TaskScope,
   type TaskSnapshot,
   type TaskState,
@@ -25,6 +27,7 @@ import {
 import type { Database, Statement } from '../database.js';
 import { cut, decodeCursor } from './page.js';
 import { PgSubmissions } from './pg-submissions.js';
+import { cursorOf, stateCondition, stateListQuery, type StateListRow } from './state-list.query.js';
 import {
   ARTIFACT_COLUMNS,
   ARTIFACT_ID,
@@ -84,6 +87,23 @@ export class PgTaskStore extends TaskStore {
     const { text, values } = listQuery(scope, filter, page);
     const rows = await this.database.query<SnapshotRow>({ name: '', text }, values);
     return cut(rows.map(decodeSnapshot), page, (task) => task.taskKey);
+  }
+
+  override async listByState(
+    scope: TaskScope,
+    filter: StateListFilter,
+    page: PageRequest,
+  ): Promise<CountedPage<TaskSnapshot>> {
+    const { text, values } = stateListQuery(scope, filter, page);
+    const rows = await this.database.query<StateListRow>({ name: '', text }, values);
+    const found = rows.filter(({ task_key }) => task_key !== null);
+    const { items, nextCursor } = cut(found, page, cursorOf);
+    return { items: items.map(decodeSnapshot), nextCursor, total: rows[0]?.total ?? 0 };
+  }
+
+  override async request(taskKey: TaskKey): Promise<TaskRequest | undefined> {
+    const [row] = await this.database.query<TaskRequest>(REQUEST, [taskKey]);
+    return row;
   }
 
   override async lastDecision(taskKey: TaskKey): Promise<RecordedDecision | undefined> {
@@ -161,6 +181,11 @@ interface SeenRow {
   readonly last_seq: number;
 }
 
+const REQUEST: Statement = {
+  name: 'task-store.request',
+  text: 'select input, context from tasks where task_key = $1',
+};
+
 /** Ids of waits are in the order of time. */
 const LAST_DECISION: Statement = {
   name: 'task-store.last-decision',
@@ -227,16 +252,6 @@ where ${conditions.join(' and ')} order by t.task_key desc limit $${values.lengt
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-/** Ended tasks are found by `end_state`, live ones among the few that have not finished. */
-function stateCondition(states: readonly TaskState[], values: unknown[]): string {
-  const conditions: string[] = [];
-  const ended = states.filter(isTerminal);
-  const live = states.filter((state) => !isTerminal(state));
-  if (ended.length > 0) conditions.push(`t.end_state = any ($${values.push(ended)})`);
-  if (live.length > 0) conditions.push(`(t.finished_at is null and h.state = any ($${values.push(live)}))`);
-  return `(${conditions.join(' or ')})`;
-}
 
 function isoOf(timeMs: number | undefined): string | undefined {
   return timeMs === undefined ? undefined : new Date(timeMs).toISOString();

@@ -1,0 +1,128 @@
+import { type Message, Message as MessageCodec, type SendMessageRequest } from '@a2a-js/sdk';
+import { DomainError, isDomainError, isTerminal, type TaskSnapshot } from '#lib/domain';
+import { assertMessage, decodeAnswer, decodeParts, inWordsOfExtension } from '#lib/protocol/a2a';
+import { randomUUID } from 'node:crypto';
+import type { AnswersService } from '../core/answers.service.js';
+import { assertScopes } from '../core/caller.js';
+import type { SubmissionsService } from '../core/submissions.service.js';
+import { isSettled, type SeenState, type TasksService } from '../core/tasks.service.js';
+import type { A2aCall } from './calls.js';
+import { contextOf, type SaidMessage, type TaskReader } from './task.reader.js';
+
+export interface MessageServices {
+  readonly submissions: SubmissionsService;
+  readonly answers: AnswersService;
+  readonly tasks: TasksService;
+}
+
+/** Tasks that one message may refer to; each is looked up. */
+const MAX_REFERENCES = 16;
+
+/** What clients say: it begins a task, or answers one that waits. */
+export class MessagesService {
+  constructor(
+    private readonly services: MessageServices,
+    private readonly reader: TaskReader,
+  ) {}
+
+  /** The task the message belongs to, as it stood when the message was taken in. `isFollowed`: somebody is going to watch it. */
+  async take(call: A2aCall, request: SendMessageRequest, isFollowed: boolean): Promise<SeenState> {
+    const message = assertMessage(request);
+    assertTenant(call, request.tenant);
+    if (message.taskId === '') return this.begin(call, { request, message, isFollowed });
+    return this.answer(call, message);
+  }
+
+  /** Until it has ended or waits for somebody, or the time is over; too many who wait are not told to send it again. */
+  async settle(call: A2aCall, seen: SeenState, timeoutMs: number): Promise<TaskSnapshot> {
+    if (isSettled(seen)) return this.reader.find(call, seen.taskId);
+    try {
+      const { caller, signal } = call;
+      return (await this.services.tasks.waitFrom(caller, seen, { timeoutMs, signal })).task;
+    } catch (error) {
+      if (!isDomainError(error) || error.code !== 'rate_limited') throw error;
+      return this.reader.find(call, seen.taskId);
+    }
+  }
+
+  private async begin(call: A2aCall, { request, message, isFollowed }: FirstMessage): Promise<SeenState> {
+    const { caller, agent, requestId } = call;
+    assertScopes(caller, 'tasks:submit');
+    const input = decodeParts(message.parts);
+    const a2a = { ...saidOf(message), ...(await this.references(call, message)) };
+    const context = { a2a: request.metadata === undefined ? a2a : { ...a2a, request_metadata: request.metadata } };
+    return this.services.submissions.submit(caller, {
+      agentId: agent.id,
+      sessionId: message.contextId === '' ? randomUUID() : message.contextId,
+      // Such a key holds a space, which those of other callers cannot.
+      idempotencyKey: `a2a ${JSON.stringify([agent.id, message.messageId])}`,
+      input: { text: JSON.stringify(input), value: input },
+      context: { text: JSON.stringify(context), value: context },
+      detail: 'full',
+      body: { message: MessageCodec.toJSON(message), metadata: request.metadata ?? {} },
+      isFollowed,
+      requestId,
+    });
+  }
+
+  private async references(call: A2aCall, { referenceTaskIds }: Message): Promise<SaidMessage> {
+    const known: string[] = [];
+    for (const taskId of new Set(referenceTaskIds.slice(0, MAX_REFERENCES))) {
+      const task = await this.services.tasks.snapshot(call.caller, taskId).catch(() => undefined);
+      if (task) known.push(taskId);
+    }
+    return known.length === 0 ? {} : { reference_task_ids: known };
+  }
+
+  private async answer(call: A2aCall, message: Message): Promise<SeenState> {
+    const { caller, requestId } = call;
+    assertScopes(caller, 'tasks:decide');
+    const task = await this.reader.find(call, message.taskId);
+    assertContext(message, task);
+    if (task.waitId === null) throw notWaiting(task);
+    const answer = decodeAnswer(message, task.pendingConfirmations);
+    // Words decide no call of a tool: it is asked again.
+    if (answer === undefined) return task;
+    try {
+      await this.services.answers.resume(caller, task.taskId, { waitId: task.waitId, answer, requestId });
+    } catch (error) {
+      throw isDomainError(error) ? inWordsOfExtension(error) : error;
+    }
+    // Behind the event of the answer, which has been stored.
+    return this.reader.find(call, task.taskId);
+  }
+}
+
+interface FirstMessage {
+  readonly request: SendMessageRequest;
+  readonly message: Message;
+  readonly isFollowed: boolean;
+}
+
+function saidOf({ messageId, metadata, extensions }: Message): SaidMessage {
+  return {
+    message_id: messageId,
+    ...(metadata === undefined ? {} : { metadata }),
+    ...(extensions.length === 0 ? {} : { extensions }),
+  };
+}
+
+/** We go by the address: a tenant is said to be the caller's own, or nothing. */
+export function assertTenant({ caller }: A2aCall, tenant: string): void {
+  if (tenant !== '' && tenant !== caller.tenant) throw refused('/tenant', 'is not yours');
+}
+
+function assertContext({ contextId }: Message, task: TaskSnapshot): void {
+  if (contextId !== '' && contextId !== contextOf(task)) throw refused('/message/contextId', 'is not that of the task');
+}
+
+function refused(path: string, message: string): DomainError {
+  return new DomainError('invalid_request', `${path}: ${message}.`, { faults: [{ path, code: 'invalid', message }] });
+}
+
+function notWaiting({ state }: TaskSnapshot): DomainError {
+  return new DomainError(
+    'not_waiting',
+    isTerminal(state) ? 'The task has ended and takes no more messages.' : 'The task is at work and waits for nobody.',
+  );
+}

@@ -1,0 +1,15 @@
+export { decodeAnswer, inWordsOfExtension } from './answer.js';
+export type { Asked } from './answer.js';
+export { createCard, VERSIONS } from './card.js';
+export type { CardTerms } from './card.js';
+export { encodeRestError, encodeRestError03, encodeRpcError, REASON } from './errors.js';
+export type { A2aReason, EncodedError } from './errors.js';
+export { EXTENSION } from './extension.js';
+export { assertMessage } from './message.js';
+export { decodeParts, encodeInput } from './parts.js';
+export type { ArtifactUrl } from './parts.js';
+export { decodeConfig03, decodeSend03, encodeConfig03, encodeSent03, encodeTask03, encodeUpdate03 } from './rest03.js';
+export { isFinal, tasksOfState } from './state.js';
+export type { ConfirmationState, TasksOfState } from './state.js';
+export { TaskTranscript, TOLD_EVENTS } from './transcript.js';
+export type { TaskEvent, TaskView, TranscriptTerms } from './transcript.js';
