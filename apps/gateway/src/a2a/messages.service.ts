@@ -1,11 +1,11 @@
 import { type Message, Message as MessageCodec, type SendMessageRequest } from '@a2a-js/sdk';
-import { DomainError, isDomainError, isTerminal, type TaskSnapshot } from '#lib/domain';
+import { DomainError, isDomainError, isTerminal, type SeenState, type TaskSnapshot } from '#lib/domain';
 import { assertMessage, decodeAnswer, decodeParts, inWordsOfExtension } from '#lib/protocol/a2a';
 import { randomUUID } from 'node:crypto';
 import type { AnswersService } from '../core/answers.service.js';
 import { assertScopes } from '../core/caller.js';
 import type { SubmissionsService } from '../core/submissions.service.js';
-import { isSettled, type SeenState, type TasksService } from '../core/tasks.service.js';
+import { isSettled, type TasksService } from '../core/tasks.service.js';
 import type { A2aCall } from './calls.js';
 import { contextOf, type SaidMessage, type TaskReader } from './task.reader.js';
 

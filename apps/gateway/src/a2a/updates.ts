@@ -2,7 +2,7 @@ import type { StreamResponse } from '@a2a-js/sdk';
 import { TaskState } from '@a2a-js/sdk';
 import { isFinal, type TaskTranscript } from '#lib/protocol/a2a';
 import type { StreamsService } from '../core/streams.service.js';
-import type { SeenState } from '../core/tasks.service.js';
+import type { SeenState } from '#lib/domain';
 import type { A2aCall } from './calls.js';
 
 /** What a stream shows of a task. */
