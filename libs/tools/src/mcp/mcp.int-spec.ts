@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -155,6 +157,25 @@ describe('a server as a process', () => {
     await bench.declare({ id: 'later', kind: 'mcp', url: server.url, trust: 'auto' });
     await bench.offered('later__list_files');
     expect(bench.offer('denied__look')).toBeUndefined();
+  });
+
+  it('that does not care for the end of its input ends when the process that started it is killed', async () => {
+    const transport = path.resolve('dist/libs/tools/src/mcp/process.transport.js');
+    const program = 'trap "" HUP INT TERM; sleep 1000 & echo $! >&2; while :; do wait; done';
+    const server = { command: '/bin/sh', args: ['-c', program], env: { PATH: process.env.PATH } };
+    const script = `
+      import { ProcessTransport } from ${JSON.stringify(transport)};
+      const told = (text) => console.log(process.pid + ' ' + text.trim());
+      await new ProcessTransport({ ...${JSON.stringify(server)}, onStderr: told }).start();`;
+    const host = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const [line] = (await once(host.stdout, 'data')) as [Buffer];
+    const [pid, helper] = line.toString().split(' ').map(Number) as [number, number];
+    const parent = Number(/^PPid:\s*(\d+)/m.exec(readFileSync(`/proc/${helper}/status`, 'utf8'))?.[1]);
+    expect([pid, parent, helper].map(isAlive)).toEqual([true, true, true]);
+    host.kill('SIGKILL');
+    await until(() => !isAlive(parent) && !isAlive(helper));
   });
 
   it('sees nothing of our environment but what it is given, and ends with what it has started', async () => {

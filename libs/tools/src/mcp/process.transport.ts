@@ -19,15 +19,19 @@ const MAX_GARBAGE = 20;
 /** How long a server may take to end after it was asked to, in ms. */
 const END_MS = 2_000;
 
+/** Waits for the end of its input, which the system closes when this process is gone, and ends the group it is told. */
+const GUARD = ['-c', 'read _; kill -s KILL -- "-$1"', 'sh'] as const;
+
 /**
  * An MCP server as a process of ours, spoken to over its standard streams (MCP, transports, stdio). It leads a group of
- * its own, and what it has started ends with it.
+ * its own, and what it has started ends with it; all of it ends with us, also when we are killed.
  */
 export class ProcessTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
   private child: ChildProcess | undefined;
+  private guard: ChildProcess | undefined;
   private readonly buffer = new ReadBuffer({ maxBufferSize: MAX_MESSAGE });
   private garbage = 0;
   private closing: Promise<void> | undefined;
@@ -44,6 +48,7 @@ export class ProcessTransport implements Transport {
     child.stdout.on('data', (chunk: Buffer) => this.read(chunk));
     child.stderr.on('data', (chunk: Buffer) => onStderr(chunk.toString('utf8')));
     await once(child, 'spawn');
+    this.guard = guarding(child.pid!);
     child.on('error', (error) => this.onerror?.(error));
   }
 
@@ -76,6 +81,7 @@ export class ProcessTransport implements Transport {
     clearTimeout(force);
     // What it has started and left behind serves nobody.
     signalGroup(pid, 'SIGKILL');
+    this.guard?.kill('SIGKILL');
     child.stdout?.destroy();
     child.stderr?.destroy();
   }
@@ -109,6 +115,18 @@ export class ProcessTransport implements Transport {
     this.onerror?.(error as Error);
     void this.close();
   }
+}
+
+/** In a group of its own: whoever ends ours ends the guard last. Where there is no shell there is no guard. */
+function guarding(group: number): ChildProcess {
+  const guard = spawn('/bin/sh', [...GUARD, String(group)], {
+    env: {},
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  });
+  guard.on('error', () => undefined);
+  guard.stdin.on('error', () => undefined);
+  return guard;
 }
 
 /** The group may be gone already. */
