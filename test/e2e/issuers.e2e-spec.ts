@@ -340,6 +340,19 @@ describe('a token', () => {
     expect(await other!.text()).toContain('event: task.cancelled');
   });
 
+  it('is believed by the keys at hand while its issuer cannot be asked for the one that somebody makes up', async () => {
+    const { listener } = forge;
+    forge.listener = (_request, response) => void response.writeHead(500).end();
+    try {
+      const unknown = (): ReturnType<typeof call> => ask(forged({ header: { kid: 'made-up' } }));
+      await until(async () => (await unknown()).status === 503, { timeoutMs: 10_000 });
+      expect((await ask(forged({}))).status).toBe(200);
+      expect((await unknown()).status).toBe(503);
+    } finally {
+      forge.listener = listener;
+    }
+  });
+
   it('gives no scope that its issuer may not give, whatever it says', async () => {
     const token = forged({ claims: { scope: 'agents:write platform:admin agents:read nonsense' } });
     expect((await ask(token, 'GET', '/v1/agents')).status).toBe(200);

@@ -180,6 +180,10 @@ describe('a task token', () => {
     };
     expect(await ask('extract_key_phrases', { text: TEXT })).toEqual([403, 'tool_denied']);
     expect(await ask('rm', {})).toEqual([403, 'tool_denied']);
+    for (const name of ['%00', 'summarise%00', '..%2Fsummarise', 'x'.repeat(65), '%F0%9F%92%A9'])
+      expect((await invoke(token, name, { tool_call_id: 'c-none', arguments: {} })).body).toMatchObject({
+        status: 403,
+      });
     expect(await ask('summarise', { text: 7 })).toEqual([400, 'invalid_request']);
     expect(await ask('score_sentiment', { text: TEXT })).toEqual([403, 'approval_required']);
     expect(await toolEvents(id)).toEqual([

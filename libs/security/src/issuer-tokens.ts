@@ -8,10 +8,12 @@ import {
   type VerifiedToken,
 } from '#lib/domain';
 import {
+  createLocalJWKSet,
   createRemoteJWKSet,
   customFetch,
   decodeJwt,
   decodeProtectedHeader,
+  type JSONWebKeySet,
   jwtVerify,
   type JWTVerifyGetKey,
   type JWTVerifyOptions,
@@ -93,9 +95,11 @@ function assertHeader(header: ProtectedHeaderParameters, { algorithms, typ }: Is
   if (given !== typ.toLowerCase()) throw new UnbelievableToken('another typ');
 }
 
+type RemoteKeys = ReturnType<typeof createRemoteJWKSet>;
+
 /** The keys of one issuer, asked for when they are needed, remembered, and asked for again when they may have changed. */
 class IssuerKeys {
-  private keys: Promise<JWTVerifyGetKey> | undefined;
+  private keys: Promise<RemoteKeys> | undefined;
   private pausedUntilMs = 0;
 
   constructor(
@@ -105,23 +109,36 @@ class IssuerKeys {
   ) {}
 
   readonly find: JWTVerifyGetKey = async (...asked) => {
-    if (this.nowMs() < this.pausedUntilMs) throw unreachable();
+    if (this.nowMs() < this.pausedUntilMs) return this.known(...asked);
     try {
       this.keys ??= this.open();
       return await (
         await this.keys
       )(...asked);
     } catch (error) {
-      if (codeOf(error) !== 'ERR_JWKS_NO_MATCHING_KEY' && codeOf(error) !== 'ERR_JWKS_MULTIPLE_MATCHING_KEYS') {
-        this.keys = undefined;
-        this.pausedUntilMs = this.nowMs() + PAUSE_MS;
-        throw unreachable(error);
-      }
-      throw error;
+      if (isMismatch(error)) throw error;
+      this.pausedUntilMs = this.nowMs() + PAUSE_MS;
+      if (!(await this.atHand())) this.keys = undefined;
+      throw unreachable(error);
     }
   };
 
-  private async open(): Promise<JWTVerifyGetKey> {
+  /** While the issuer is left alone, what it gave out before goes on: nobody keeps others out by asking for what is not there. */
+  private readonly known: JWTVerifyGetKey = async (...asked) => {
+    const keys = await this.atHand();
+    if (!keys) throw unreachable();
+    return createLocalJWKSet(keys)(...asked).catch((error: unknown) => {
+      throw isMismatch(error) ? unreachable(error) : error;
+    });
+  };
+
+  /** The keys it gave out last, as long as they are believed. */
+  private async atHand(): Promise<JSONWebKeySet | undefined> {
+    const keys = await this.keys?.catch(() => undefined);
+    return keys?.fresh === true ? keys.jwks() : undefined;
+  }
+
+  private async open(): Promise<RemoteKeys> {
     const url = new URL(this.issuer.jwksUri ?? (await this.discover()));
     return createRemoteJWKSet(url, {
       cacheMaxAge: KEYS_MS,
@@ -143,6 +160,11 @@ class IssuerKeys {
       throw new Error('no discovery document of the issuer');
     return keys;
   }
+}
+
+function isMismatch(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === 'ERR_JWKS_NO_MATCHING_KEY' || code === 'ERR_JWKS_MULTIPLE_MATCHING_KEYS';
 }
 
 function codeOf(error: unknown): string | undefined {

@@ -1,4 +1,4 @@
-import type { MintedToken } from '#lib/domain';
+import { DomainError, type MintedToken } from '#lib/domain';
 import type { OutsideCallRequest } from '../core/tool-calls.service.js';
 import type { LiveGrant } from '../core/task-token.authenticator.js';
 import type { IntrospectionAnswer, InvokeBody, RenewedAnswer } from './runtime.dto.js';
@@ -32,6 +32,11 @@ export function encodeRenewed({ token, expiresAtMs }: MintedToken, nowMs: number
   return { access_token: token, token_type: 'Bearer', expires_in };
 }
 
+/** What no tool can be called is looked for nowhere; it would not be stored everywhere either. */
+const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** @throws DomainError `tool_denied` */
 export function decodeInvoke(toolName: string, { tool_call_id, arguments: args }: InvokeBody): OutsideCallRequest {
+  if (!TOOL_NAME.test(toolName)) throw new DomainError('tool_denied', 'There is no tool of this name.');
   return { toolName, toolCallId: tool_call_id, args };
 }
