@@ -224,7 +224,10 @@ describe('what the processes print', () => {
     expect(printed).toContain('"level"');
     const parts = Object.values({ ...PLANTED, admin: ADMIN_KEY }).map((secret) => secret.slice(12, 40));
     expect(parts.filter((part) => printed.includes(part))).toEqual([]);
-    for (const line of printed.split('\n').filter((each) => each.startsWith('{')))
-      expect(() => void JSON.parse(line)).not.toThrow();
+    const lines = printed.split('\n').filter((each) => each.startsWith('{'));
+    for (const line of lines) expect(() => void JSON.parse(line)).not.toThrow();
+    // What is not configured is no secret, and its operator is told.
+    const told = lines.map((line) => JSON.parse(line) as Body).find(({ settings }) => settings !== undefined);
+    expect(told).toMatchObject({ settings: ['TOKEN_KEYS', 'WEBHOOK_KEYS'] });
   });
 });

@@ -125,7 +125,7 @@ export async function openInfrastructure(
       ...(await boundsOf(config)),
       ...queuesOf(messaging),
       ...(await callersOf(config, outbound)),
-      ...(await signersOver(new PgSecretStore(source), config, publicUrl)),
+      ...(await signersOver({ secrets: new PgSecretStore(source), logger }, config, publicUrl)),
       outbound,
       toolOptions: config.tools,
       notes: () => sealing.notes(),
@@ -222,13 +222,16 @@ async function callersOf(
 
 /** What signs links, task tokens and messages. */
 async function signersOver(
-  secrets: SecretStore,
+  { secrets, logger }: { readonly secrets: SecretStore; readonly logger: Logger },
   config: GatewayConfig,
   publicUrl: () => string,
 ): Promise<Pick<Ports, 'links' | 'tokens' | 'signing'>> {
   const signer = new LinkSigner(await linkKeys(config, secrets));
   const keys = await tokenKeysFrom(config.tokens.keys, () => secrets);
   const signing = new WebhookSigner(await secretBoxFrom(config.webhooks.keys, secrets));
+  const given = { LINK_KEYS: config.linkKeys, TOKEN_KEYS: config.tokens.keys, WEBHOOK_KEYS: config.webhooks.keys };
+  const settings = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [name] : []));
+  if (settings.length > 0) logger.info('keys are kept in the database, as safe as that', { settings });
   return { links: { publicUrl, signer }, tokens: new JwtTaskTokens(keys, config.tokens), signing };
 }
 
