@@ -337,6 +337,46 @@ describe('a file that', () => {
     ]);
   });
 
+  it('has a history that was forged with all its hashes, and the true signed heads elsewhere than behind it, is found out', async () => {
+    const forged = (await rewrite(300, (head) => head)).trimEnd().split('\n');
+    const own = forged.filter((line) => !line.startsWith('{"type":"head"'));
+    const signed = heads.map((head) => JSON.stringify({ type: 'head', ...head }));
+    for (const text of [own.toSpliced(1, 0, ...signed), own.toSpliced(1, 0, signed.at(-1)!), own]) {
+      const outcome = await verify(text.join('\n'));
+      expect([outcome.code, firstOf(outcome)]).toEqual([1, 'the head of 600 records is not signed']);
+    }
+  });
+
+  it('says of itself what it is not, or twice, is found out', async () => {
+    const [first, ...rest] = (await exported()).trimEnd().split('\n');
+    const header = JSON.parse(first!) as object;
+    const records = rest.filter((line) => !line.startsWith('{"type":"head"')).slice(0, 20);
+    const end = rest.at(-1)!;
+    const claims = [
+      { size: undefined },
+      { size: null },
+      { size: -1 },
+      { size: 0 },
+      { size: 20 },
+      { size: '600' },
+      { filter: null },
+      { log: undefined },
+    ];
+    for (const claim of claims) {
+      const outcome = await verify([JSON.stringify({ ...header, ...claim }), ...records, end].join('\n'));
+      expect([claim, outcome.code]).toEqual([claim, 1]);
+    }
+    const hidden = JSON.stringify({ ...header, filter: { target: 'x' } });
+    const subtrees = (await exported({ target: 'none' }))
+      .split('\n')
+      .filter((line) => line.startsWith('{"type":"subtree"'));
+    const last = JSON.stringify({ type: 'head', ...heads.at(-1) });
+    const twice = await verify([hidden, ...subtrees, last, first, end].join('\n'));
+    expect([twice.code, firstOf(twice)]).toEqual([1, expect.stringContaining('the file has begun already')]);
+    const more = (await exported()).replace('"request_id":', '"note":"x","request_id":');
+    expect((await verify(more)).code).toBe(1);
+  });
+
   it('says that it is as large as can be is checked in bounded time', async () => {
     const lines = (await exported()).split('\n');
     const place = lines.findIndex((line) => line.startsWith('{"type":"record","leaf":77,'));

@@ -14,6 +14,11 @@ export class TreeChecks {
 
   constructor(private readonly report: (finding: Finding) => void) {}
 
+  /** True once leaves are missing. */
+  get isBroken(): boolean {
+    return this.edge === undefined;
+  }
+
   /** @param id names the record in findings */
   leaf(leaf: number, hash: Uint8Array, id: string): void {
     if (leaf < this.next) return this.report({ kind: 'reordered', leaf: this.next, sealedAs: leaf, id });

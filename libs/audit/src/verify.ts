@@ -1,4 +1,4 @@
-import type { AuditHead, AuditPruning } from '#lib/domain';
+import { AUDIT_FIELDS, type AuditHead, type AuditPruning } from '#lib/domain';
 import { leafHash } from './digest.js';
 import { EXPORT_FORMAT, type ExportHeader, type ExportLine } from './export.lines.js';
 import { type Finding, inOrder } from './findings.js';
@@ -88,11 +88,15 @@ export class ExportVerifier {
   private readonly handlers: Handlers = {
     export: (line) => {
       if ((line.format as string) !== EXPORT_FORMAT) throw new Error(`it is no ${EXPORT_FORMAT}`);
+      if (this.header) throw new Error('the file has begun already');
+      if (!isHeader(line)) throw new Error('it does not say what it is an export of');
       this.header = line;
       this.checks = new RecordChecks(line.size, this.report);
       for (const head of this.options.checkpoints) this.checkHead(head, 'checkpoint');
     },
     record: ({ leaf, record, digest: text }) => {
+      this.assertWithin(leaf, leaf + 1);
+      if (Object.keys(record).length !== AUDIT_FIELDS.length) throw new Error('it has other columns than a record');
       const digest = Buffer.from(text, 'base64');
       this.tree.leaf(leaf, leafHash(digest), record.id);
       this.checks?.add({ leaf, record, digest });
@@ -100,6 +104,7 @@ export class ExportVerifier {
       this.compareCheckpoint();
     },
     missing: ({ leaf, id, digest: text }) => {
+      this.assertWithin(leaf, leaf + 1);
       const digest = Buffer.from(text, 'base64');
       this.tree.leaf(leaf, leafHash(digest), id);
       if (this.prunings.covers(leaf, digest)) this.pruned += 1;
@@ -107,20 +112,31 @@ export class ExportVerifier {
       this.compareCheckpoint();
     },
     pruning: ({ type: _, ...pruning }) => this.prunings.add(pruning, this.header?.log),
-    gap: ({ to }) => this.tree.skip(to),
+    gap: ({ from, to }) => {
+      this.assertWithin(from, to);
+      this.tree.skip(to);
+    },
     subtree: ({ level, no, hash }) => {
+      const [from, to] = [no * 2 ** level, (no + 1) * 2 ** level];
+      this.assertWithin(from, to);
       if (!this.tree.subtree(level, no, Buffer.from(hash, 'hex'))) throw new Error('no such subtree can stand here');
-      this.addHidden(no * 2 ** level, (no + 1) * 2 ** level);
+      this.addHidden(from, to);
       this.compareCheckpoint();
     },
     head: ({ type: _, ...head }) => {
-      this.head = head;
       this.checkHead(head, 'export');
-      this.tree.compare(head, 'export');
+      // One that stands elsewhere than behind its last leaf was held against nothing.
+      if (this.tree.compare(head, 'export') || this.tree.isBroken) this.head = head;
     },
     unsealed: ({ record }) => this.addUnsealed(record.id, record.xid),
     end: () => void (this.hasEnded = true),
   };
+
+  private assertWithin(from: number, to: number): void {
+    const isThere =
+      Number.isSafeInteger(from) && Number.isSafeInteger(to) && from >= 0 && to <= (this.header?.size ?? 0);
+    if (!isThere) throw new Error('there are no such leaves in what it is an export of');
+  }
 
   private compareCheckpoint(): void {
     for (const checkpoint of this.checkpoints.get(this.tree.next) ?? []) {
@@ -180,6 +196,11 @@ function bySize(heads: readonly AuditHead[]): ReadonlyMap<number, readonly Audit
     else found.set(head.size, [head]);
   }
   return found;
+}
+
+function isHeader({ size, log, filter }: ExportHeader): boolean {
+  const isOfALog = size === 0 || typeof log === 'string';
+  return Number.isSafeInteger(size) && size >= 0 && isOfALog && typeof filter === 'object' && filter !== null;
 }
 
 /** True for an export that nothing was left out of. */
