@@ -18,6 +18,7 @@ import { Limits1764500000019 } from './0019-limits.js';
 import { SessionOwners1764500000020 } from './0020-session-owners.js';
 import { ReadableVersions1764500000022 } from './0022-readable-versions.js';
 import { AuditRetention1764500000023 } from './0023-audit-retention.js';
+import { HeldTasks1764500000025 } from './0025-held-tasks.js';
 
 /** In the order they are applied. */
 export const MIGRATIONS = [
@@ -41,4 +42,5 @@ export const MIGRATIONS = [
   SessionOwners1764500000020,
   ReadableVersions1764500000022,
   AuditRetention1764500000023,
+  HeldTasks1764500000025,
 ];

@@ -63,6 +63,8 @@ export interface RouteRow {
 /** Her own: others have been denied things under their own name, which may be the same. */
 const submits = (): Ask => ({ query: '?action=task.submit' });
 
+const asAgent = (): Ask => ({ body: { input: 'said' }, headers: { 'x-agent-id': 'scripted' } });
+
 /** The id of a record of hers that is sealed. */
 async function sealed({ admin, task }: World): Promise<string> {
   let id = '';
@@ -117,6 +119,7 @@ export const ROWS: readonly RouteRow[] = [
   { route: 'GET /v1/tasks/{id}/steps', needs: ['tasks:read'], ask: ofTask, names: 'principal' },
   { route: 'GET /v1/tasks/{id}/events', needs: ['tasks:read'], ask: ofTask, names: 'principal' },
   { route: 'POST /v1/tasks/{id}/cancel', needs: ['tasks:cancel'], ask: ofTask, names: 'principal' },
+  { route: 'POST /v1/tasks/{id}/start', needs: ['tasks:submit'], ask: ofTask, names: 'principal' },
   {
     route: 'POST /v1/tasks/{id}/resume',
     needs: ['tasks:decide'],
@@ -312,6 +315,36 @@ export const ROWS: readonly RouteRow[] = [
   { route: 'GET /a2a/{agent}/rest/extendedAgentCard', needs: ['agents:read'], ask: ofAgent },
   { route: 'GET /a2a/{agent}/rest/v1/tasks/{id}', needs: ['tasks:read'], ask: ofAgentsTask, names: 'principal' },
   { route: 'GET /a2a/{agent}/rest/v1/card', needs: ['agents:read'], ask: ofAgent },
+
+  // agent protocol
+  { route: 'POST /ap/v1/agent/tasks', needs: ['tasks:submit'], ask: asAgent },
+  { route: 'GET /ap/v1/agent/tasks', needs: ['tasks:read'], lists: 'principal' },
+  { route: 'GET /ap/v1/agent/tasks/{id}', needs: ['tasks:read'], ask: ofTask, names: 'principal' },
+  { route: 'POST /ap/v1/agent/tasks/{id}/cancel', needs: ['tasks:cancel'], ask: ofTask, ok: 204, names: 'principal' },
+  { route: 'GET /ap/v1/agent/tasks/{id}/steps', needs: ['tasks:read'], ask: ofTask, names: 'principal' },
+  { route: 'POST /ap/v1/agent/tasks/{id}/steps', needs: ['tasks:submit'], ask: ofTask, names: 'principal' },
+  {
+    route: 'GET /ap/v1/agent/tasks/{id}/steps/{stepId}',
+    needs: ['tasks:read'],
+    ask: ({ task }) => ({ params: { id: task, stepId: 'step_end' } }),
+    names: 'principal',
+  },
+  { route: 'GET /ap/v1/agent/tasks/{id}/artifacts', needs: ['tasks:read'], ask: ofTask, names: 'principal' },
+  // A file would have to be a form, which the matrix does not send; that the task has ended is said before it is looked at.
+  {
+    route: 'POST /ap/v1/agent/tasks/{id}/artifacts',
+    needs: ['tasks:submit'],
+    ask: ofTask,
+    ok: 409,
+    names: 'principal',
+  },
+  {
+    route: 'GET /ap/v1/agent/tasks/{id}/artifacts/{artifactId}',
+    needs: ['tasks:read'],
+    ask: ({ task, artifact }) => ({ params: { id: task, artifactId: artifact } }),
+    names: 'principal',
+    otherTask: ({ task, otherArtifact }) => ({ params: { id: task, artifactId: otherArtifact } }),
+  },
 
   // operations
   { route: 'GET /metrics', needs: ['metrics:read'] },

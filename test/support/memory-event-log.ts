@@ -26,6 +26,8 @@ interface MemoryTask {
   waitId: string | null;
   cancelAtMs?: number;
   stalled: boolean;
+  /** Absent: it is not. */
+  held?: boolean;
   checkpoint?: string;
   answer?: string | undefined;
   workspace?: BlobReference;
@@ -148,11 +150,16 @@ function move(task: MemoryTask, append: Append, patch: TaskPatch, nowMs: number)
   task.state = patch.state ?? task.state;
   task.runOpen &&= patch.runOpen !== false && append.dispatch === undefined;
   task.waitId = patch.waitId === undefined ? task.waitId : patch.waitId;
-  task.stalled = patch.stalled ?? task.stalled;
+  moveFlags(task, patch);
   task.checkpoint = append.checkpoint ?? task.checkpoint;
   task.answer = append.checkpoint === undefined ? (append.answer ?? task.answer) : undefined;
   saveWorkspace(task, append, patch);
   if (patch.cancelRequested) task.cancelAtMs ??= nowMs;
+}
+
+function moveFlags(task: MemoryTask, patch: TaskPatch): void {
+  task.stalled = patch.stalled ?? task.stalled;
+  if (patch.released || patch.finished) delete task.held;
 }
 
 function saveWorkspace(task: MemoryTask, { workspace, guard }: Append, { finished }: TaskPatch): void {
@@ -168,7 +175,8 @@ function holds(task: MemoryTask, guard: RunGuard | ControlGuard): boolean {
     agrees(guard.runOpen, task.runOpen) &&
     agrees(guard.runNo, task.runNo) &&
     agrees(guard.waitId, task.waitId) &&
-    agrees(guard.stalled, task.stalled)
+    agrees(guard.stalled, task.stalled) &&
+    agrees(guard.held, task.held ?? false)
   );
 }
 

@@ -56,8 +56,9 @@ export function createSubmission(backendVersionId: string, change: Partial<Submi
 
 function createdBody(
   version: string,
-  { detail, priority, deadlineAtMs, sessionId, principal = 'alice', agentId = 'a' }: Terms & Partial<Submission>,
+  { detail, priority, deadlineAtMs, heldUntilMs, sessionId, ...more }: Terms & Partial<Submission>,
 ): EventBody {
+  const { principal = 'alice', agentId = 'a' } = more;
   return {
     type: 'task.created',
     payload: {
@@ -68,6 +69,7 @@ function createdBody(
       priority,
       deadline_at: new Date(deadlineAtMs).toISOString(),
       created_by: principal,
+      ...(heldUntilMs === undefined ? {} : { held_until: new Date(heldUntilMs).toISOString() }),
     },
   };
 }

@@ -98,6 +98,12 @@ export const SETTINGS = {
     meaning: 'How long a submission in sync mode waits for its outcome.',
     ...integerFrom(1, 270),
   },
+  HELD_SECONDS: {
+    default: '86400',
+    unit: 's',
+    meaning: 'How long a held task waits to be released before it ends as failed.',
+    ...integerFrom(1, 2_592_000),
+  },
   LEASE_SECONDS: {
     default: '30',
     unit: 's',
@@ -141,6 +147,7 @@ export interface GatewayConfig {
   readonly maxBodyBytes: number;
   readonly maxUploadBytes: number;
   readonly syncWaitMs: number;
+  readonly heldMs: number;
   readonly leaseMs: number;
   readonly drainMs: number;
   readonly logLevel: string;
@@ -178,6 +185,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): GatewayConfig 
     maxBodyBytes: settings.MAX_BODY_BYTES,
     maxUploadBytes: settings.MAX_UPLOAD_BYTES,
     syncWaitMs: settings.SYNC_WAIT_SECONDS * 1_000,
+    heldMs: settings.HELD_SECONDS * 1_000,
     leaseMs: settings.LEASE_SECONDS * 1_000,
     drainMs: settings.DRAIN_SECONDS * 1_000,
     logLevel: settings.LOG_LEVEL,

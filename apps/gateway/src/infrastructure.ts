@@ -29,6 +29,7 @@ import {
   PgRunStore,
   PgSecretStore,
   PgSessionStore,
+  PgTaskRecords,
   PgTaskStore,
   PgToolStore,
   PgUploadStore,
@@ -148,6 +149,7 @@ type Stores = Pick<
   Ports,
   | 'calls'
   | 'tasks'
+  | 'records'
   | 'sessions'
   | 'agents'
   | 'toolStore'
@@ -172,6 +174,7 @@ function storesOver(
 ): Stores {
   return {
     tasks: new PgTaskStore(requests, metrics),
+    records: new PgTaskRecords(requests),
     calls: new PgRunCalls(requests),
     sessions: new PgSessionStore(requests),
     agents: new PgAgentStore(source),
@@ -203,11 +206,12 @@ function queuesOf({ queue, deliveryQueue, bus }: Messaging): Pick<Ports, 'queue'
 }
 
 /** How much and how long. @throws LimitsFileError */
-type Bounds = Pick<Ports, 'limits' | 'maxUploadBytes' | 'syncWaitMs' | 'authFailuresPerMinute' | 'delivery'>;
+type Bounds = Pick<Ports, 'limits' | 'maxUploadBytes' | 'syncWaitMs' | 'heldMs' | 'authFailuresPerMinute' | 'delivery'>;
 
 async function boundsOf(config: GatewayConfig): Promise<Bounds> {
-  const { limitsFile, maxUploadBytes, syncWaitMs, authFailuresPerMinute, webhooks: delivery } = config;
-  return { limits: await readLimitsFile(limitsFile), maxUploadBytes, syncWaitMs, authFailuresPerMinute, delivery };
+  const { limitsFile, maxUploadBytes, syncWaitMs, heldMs, authFailuresPerMinute, webhooks: delivery } = config;
+  const limits = await readLimitsFile(limitsFile);
+  return { limits, maxUploadBytes, syncWaitMs, heldMs, authFailuresPerMinute, delivery };
 }
 
 /** Whose credentials are believed. @throws IssuersFileError */

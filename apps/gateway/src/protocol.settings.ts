@@ -1,4 +1,4 @@
-import { integerFrom, oneOf, type SettingValues } from '#lib/platform';
+import { anyText, integerFrom, oneOf, type SettingValues } from '#lib/platform';
 import type { AgentScopeOptions } from './agentscope/agentscope.options.js';
 import type { AgentProtocolOptions } from './agent-protocol/agent-protocol.options.js';
 import type { A2aOptions } from './a2a/a2a.options.js';
@@ -24,6 +24,16 @@ export const PROTOCOL_SETTINGS = {
     ...oneOf('true', 'false'),
   },
   AGENT_PROTOCOL_ENABLED: { meaning: '`false`: Agent Protocol v1 and step-stream v1 is not served.', ...onOff },
+  AGENT_PROTOCOL_AGENT: {
+    meaning: 'The agent of Agent Protocol tasks that name none in `X-Agent-Id`; absent: the default agent.',
+    ...anyText,
+  },
+  AGENT_PROTOCOL_STEP_SECONDS: {
+    default: '60',
+    unit: 's',
+    meaning: 'How long the execution of a step waits for one to be over before it answers with the one under way.',
+    ...integerFrom(1, 270),
+  },
   A2A_ENABLED: { meaning: '`false`: A2A is not served.', ...onOff },
   A2A_BLOCKING_SECONDS: {
     meaning: 'How long A2A keeps a client waiting that asks for the outcome; then it gets the task as it stands.',
@@ -57,12 +67,21 @@ export function protocolOptionsOf(settings: SettingValues<typeof PROTOCOL_SETTIN
       maxHoldMs: settings.AGENTSCOPE_STREAM_SECONDS * 1_000,
       isStrict: settings.AGENTSCOPE_STRICT === 'true',
     },
+<<<<<<< HEAD
     agentProtocol: { isEnabled: settings.AGENT_PROTOCOL_ENABLED === 'true' },
     a2a: {
       isEnabled: settings.A2A_ENABLED === 'true',
       blockingMs: settings.A2A_BLOCKING_SECONDS * 1_000,
       confirmationState: settings.A2A_CONFIRMATION_STATE,
     },
+=======
+    agentProtocol: {
+      isEnabled: settings.AGENT_PROTOCOL_ENABLED === 'true',
+      agentId: settings.AGENT_PROTOCOL_AGENT,
+      stepWaitMs: settings.AGENT_PROTOCOL_STEP_SECONDS * 1_000,
+    },
+    a2a: { isEnabled: settings.A2A_ENABLED === 'true' },
+>>>>>>> 97c78b1 (agent-protocol: the nine operations and step-stream, held tasks and files given to them)
     agUi: { isEnabled: settings.AGUI_ENABLED === 'true' },
     chat: { isEnabled: settings.CHAT_ENABLED === 'true' },
   };

@@ -43,6 +43,8 @@ export interface ArtifactBody {
   readonly size: number;
   readonly sha256: string;
   readonly origin?: string;
+  /** Where it belongs among the files of its task, as its sender said: a name, never a path of ours. */
+  readonly relative_path?: string;
 }
 
 /** Something a run waits for: a tool call to approve, a question, a client-side tool, an authorisation. */
@@ -99,6 +101,7 @@ export const EVENTS = define({
       priority: 'integer',
       deadline_at: 'timestamp',
       created_by: 'string',
+      held_until: 'timestamp?',
     },
   },
   'task.started': { detail: 'status', fields: { run_no: 'integer', runtime_id: 'string' } },

@@ -24,6 +24,8 @@ export interface TaskPatch {
   usage?: UsageBody;
   error?: ErrorBody;
   started: boolean;
+  /** It was held, and may start. */
+  released?: true;
   finished: boolean;
   /** False when nothing but control events was written. */
   progressed: boolean;
@@ -131,6 +133,9 @@ const FOLDS: Folds = {
   },
   'task.recovered': (patch) => {
     patch.stalled = false;
+  },
+  'task.released': (patch) => {
+    patch.released = true;
   },
   'task.cancel_requested': (patch) => {
     patch.cancelRequested = true;

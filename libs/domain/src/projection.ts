@@ -14,6 +14,8 @@ export interface TaskProjection {
   readonly detail: Detail;
   readonly priority: number;
   readonly deadlineAtMs: number;
+  /** Until when it waits to be released; null: it is not held. */
+  readonly heldUntilMs: number | null;
   readonly createdBy: string;
   readonly currentStep: string | null;
   readonly result: ResultBody | null;
@@ -76,6 +78,7 @@ export const UNPROJECTED_COLUMNS = {
     'allowed_tools',
     'input_artifacts',
     'callback',
+    'step_cursor',
   ],
   live: [
     'last_heartbeat_at',
@@ -110,7 +113,7 @@ export function applyPatch(
 
 function created(patch: TaskPatch, atMs: number): Projection {
   if (!patch.created) throw new Error('the first patch of a task must create it');
-  const { agent_id, type, session_id, backend, detail, priority, deadline_at, created_by } = patch.created;
+  const { agent_id, type, session_id, backend, detail, priority, deadline_at, created_by, held_until } = patch.created;
   return {
     task: {
       state: 'queued',
@@ -123,6 +126,7 @@ function created(patch: TaskPatch, atMs: number): Projection {
       detail: detail as Detail,
       priority,
       deadlineAtMs: Date.parse(deadline_at),
+      heldUntilMs: held_until === undefined ? null : Date.parse(held_until),
       createdBy: created_by,
       currentStep: null,
       result: null,
@@ -159,6 +163,7 @@ function patchTask(
     state: or(patch.state, task.state),
     runNo: or(patch.runNo, task.runNo),
     lastSeq: at.lastSeq,
+    heldUntilMs: patch.released || patch.finished ? null : task.heldUntilMs,
     currentStep: or(patch.currentStep, task.currentStep),
     result: or(patch.result, task.result),
     usage: or(patch.usage, task.usage),

@@ -32,8 +32,8 @@ const TASK_MOVES: { readonly [T in EventType as T extends `task.${string}` ? T :
 };
 
 const PROGRESS: Move = { from: RUNNING };
-/** A task that is ended while it waits keeps what its runs have left. */
-const KEPT: Move = { from: ['running', 'waiting_for_input'] };
+/** A task that is ended while it waits keeps what its runs have left; files may be given to one that has not begun. */
+const KEPT: Move = { from: LIVE };
 
 function moveOf(type: EventType): Move {
   if (type === 'artifact.created') return KEPT;

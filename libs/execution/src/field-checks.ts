@@ -92,6 +92,7 @@ export const FIELD_CHECKS: Readonly<Record<FieldKind | 'label', FieldCheck>> = {
     size: count,
     sha256: string,
     origin: optional(string),
+    relative_path: optional(string),
   }),
   confirmations: listOf(
     members({

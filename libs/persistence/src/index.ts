@@ -17,6 +17,7 @@ export { PgKeyStore } from './stores/pg-key-store.js';
 export { PgRunCalls } from './stores/pg-run-calls.js';
 export { PgRunStore } from './stores/pg-run-store.js';
 export { PgSessionStore } from './stores/pg-session-store.js';
+export { PgTaskRecords } from './stores/pg-task-records.js';
 export { PgTaskStore } from './stores/pg-task-store.js';
 export { PgDatabaseHealth } from './stores/pg-database-health.js';
 export { PgPartitions } from './stores/pg-partitions.js';

@@ -99,6 +99,15 @@ export class ArtifactsService {
     }
     const artifact = isArtifactId(artifactId) ? await this.ports.tasks.linkedArtifact(artifactId) : undefined;
     if (!artifact) throw unknownArtifact();
+    return this.contentOf(artifact);
+  }
+
+  /** The bytes of an artifact of a task in reach. */
+  async content(caller: Caller, taskId: string, artifactId: string): Promise<ArtifactContent> {
+    return this.contentOf(await this.get(caller, taskId, artifactId));
+  }
+
+  private contentOf(artifact: ArtifactRecord): ArtifactContent {
     const read = (range?: BlobRange): Promise<AsyncIterable<Uint8Array>> => this.read(artifact, range);
     return { headers: headersOf(artifact), size: artifact.size, etag: `"${artifact.sha256}"`, read };
   }

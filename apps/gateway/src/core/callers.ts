@@ -1,6 +1,7 @@
 import type { KeyStore, Logger, TokenVerifier } from '#lib/domain';
 import { ApiKeyAuthenticator, type KeyFormat } from './api-key.authenticator.js';
 import { Authenticator } from './authenticator.js';
+import type { CoreProvider } from './core.provider.js';
 import { CredentialsAuthenticator } from './credentials.authenticator.js';
 import { FailedAttempts } from './failed-attempts.js';
 import { KeyUses } from './key-uses.js';
@@ -18,17 +19,8 @@ export interface CallerPorts {
   readonly authFailuresPerMinute: number;
 }
 
-type Token = abstract new (...args: never[]) => object;
-
-/** How one of them is made, in the words of the framework. */
-export interface CallerProvider {
-  readonly provide: Token;
-  readonly useFactory: (...args: never[]) => object;
-  inject?: Token[];
-}
-
 /** Who calls, and the keys they call with: providers of the core. */
-export function callerServices(ports: CallerPorts): readonly CallerProvider[] {
+export function callerServices(ports: CallerPorts): readonly CoreProvider[] {
   const { keys, keyFormat: format } = ports;
   return [
     { provide: KeyUses, useFactory: () => new KeyUses(keys, ports.logger) },

@@ -38,6 +38,7 @@ import { type CallerPorts, callerServices } from './callers.js';
 import { CancellationsService } from './cancellations.service.js';
 import type { LimitTable } from './limits.js';
 import { Quotas } from './quotas.js';
+import { heldTaskServices, type HeldTaskPorts } from './held-tasks.js';
 import { DeliveriesService } from './deliveries.service.js';
 import { DeliveriesWorker, type DeliveryOptions } from './deliveries.worker.js';
 import { DeliverySender, type WebhookSigning } from './delivery.sender.js';
@@ -58,7 +59,7 @@ import { UploadsService } from './uploads.service.js';
 import { WebhooksService } from './webhooks.service.js';
 
 /** What the core stands on. */
-export interface CorePorts extends CallerPorts {
+export interface CorePorts extends CallerPorts, HeldTaskPorts {
   readonly logger: Logger;
   readonly metrics: PromMetrics;
   readonly tasks: TaskStore;
@@ -78,6 +79,7 @@ export interface CorePorts extends CallerPorts {
   /** The largest upload, in bytes. */
   readonly maxUploadBytes: number;
   readonly syncWaitMs: number;
+  readonly heldMs: number;
   readonly health: DatabaseHealth;
   /** What an operator should know although all works. */
   readonly notes: () => readonly string[];
@@ -148,6 +150,7 @@ function serviceProviders(ports: CorePorts): readonly NamedProvider[] {
     ...agentServices(ports),
     ...toolServices(ports),
     ...taskServices(ports),
+    ...heldTaskServices(ports),
     ...artifactServices(ports),
     ...runServices(ports),
     ...webhookServices(ports),

@@ -65,6 +65,17 @@ export function checkInput(agent: AgentDeclaration, { value, modes, files }: Rea
   checkSchema(agent, value);
 }
 
+/**
+ * Refuses a file that comes after the input, as a part of it would be.
+ * @throws DomainError `unsupported_input`
+ */
+export function checkFile(agent: AgentDeclaration, mediaType: string): void {
+  if (!agent.inputModes.includes('file')) {
+    throw faulty('unsupported_input', [{ path: '/file', code: 'unsupported_mode', message: takesNo(agent, 'file') }]);
+  }
+  if (!admits(agent, mediaType)) throw faulty('unsupported_input', [{ ...mediaFault(agent, 0), path: '/file' }]);
+}
+
 /** Nothing is asked of their hosts here: a submission waits for nobody else's server. The run fetches them. */
 function checkRemote(agent: AgentDeclaration, files: readonly PlacedPart[]): void {
   const remote = files.filter(({ part }) => part.url != null);

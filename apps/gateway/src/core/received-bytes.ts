@@ -6,6 +6,8 @@ export interface ByteLimits {
   readonly maxBytes: number;
   /** Lower-case hex, and the header that said so; absent: nothing was promised. */
   readonly expected?: { readonly sha256: string; readonly header: string };
+  /** Default: there must be at least one. */
+  readonly mayBeEmpty?: boolean;
 }
 
 /**
@@ -16,7 +18,7 @@ export interface ByteLimits {
  */
 export async function* receivedBytes(
   content: AsyncIterable<Uint8Array>,
-  { maxBytes, expected }: ByteLimits,
+  { maxBytes, expected, mayBeEmpty = false }: ByteLimits,
 ): AsyncIterable<Uint8Array> {
   const hash = expected && createHash('sha256');
   let size = 0;
@@ -26,7 +28,7 @@ export async function* receivedBytes(
     hash?.update(chunk);
     yield chunk;
   }
-  if (size === 0) throw refusal('', 'required', 'a body is required');
+  if (size === 0 && !mayBeEmpty) throw refusal('', 'required', 'a body is required');
   if (expected && hash?.digest('hex') !== expected.sha256) {
     throw refusal(`header.${expected.header}`, 'digest_mismatch', 'is not the SHA-256 of the body');
   }

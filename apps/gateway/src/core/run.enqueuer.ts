@@ -1,4 +1,4 @@
-import type { CreatedOutcome, Logger, RunJob, RunQueue, Submission } from '#lib/domain';
+import type { CreatedOutcome, Logger, RunJob, RunQueue, Submission, TaskSnapshot } from '#lib/domain';
 import type { SessionAdvancer } from '#lib/execution';
 
 /** Jobs in one call. */
@@ -24,6 +24,12 @@ export class RunEnqueuer {
   submitted({ taskKey, pool, priority }: Submission, { turn }: CreatedOutcome): void {
     if (turn === 'now') this.add({ taskKey, runNo: 1, pool, priority, delayMs: 0 });
     if (turn === 'over') this.sessions.advance([taskKey]);
+  }
+
+  /** Starts a task that was held; one of a session when its turn is there. */
+  released({ taskKey, pool, priority, sessionId }: TaskSnapshot): void {
+    if (sessionId === null) this.add({ taskKey, runNo: 1, pool, priority, delayMs: 0 });
+    else this.sessions.advance([taskKey]);
   }
 
   add(job: RunJob): void {

@@ -15,12 +15,16 @@ import {
 import { within } from '#lib/platform';
 import type { Caller } from './caller.js';
 import { type FrameFilter, FrameTextStream, isShown } from './frame-texts.js';
+<<<<<<< HEAD
 import { type LoggedEvent, LoggedEventStream, readFrame } from './logged-events.js';
+=======
+import { type LoggedEvent, LoggedEventStream } from './logged-events.js';
+>>>>>>> 97c78b1 (agent-protocol: the nine operations and step-stream, held tasks and files given to them)
 import type { Quotas } from './quotas.js';
 import type { SeenTask, StreamHub } from './stream-hub.js';
 import type { Submitted } from './submissions.service.js';
 import type { FeedReader, Frames } from './task-feed.js';
-import type { TasksService } from './tasks.service.js';
+import type { Patience, TasksService } from './tasks.service.js';
 
 /** Where a reader stands, as it said it: a seq or the id of an event of the task, exclusive. */
 export interface CursorText {
@@ -103,6 +107,7 @@ export class StreamsService {
     return new LoggedEventStream(await this.hub.open({ ...seen, isEnded: isTerminal(seen.state) }, afterSeq));
   }
 
+<<<<<<< HEAD
   /** The events of these types that a task has so far, which this caller has seen. */
   async select(
     seen: Pick<SeenState, 'taskKey' | 'taskId'>,
@@ -110,6 +115,35 @@ export class StreamsService {
   ): Promise<readonly LoggedEvent[]> {
     const events = await this.log.select(seen.taskKey, types);
     return encodeFrames(seen.taskId, events).map(readFrame);
+=======
+  /**
+   * Reads the log of a task this caller has seen, from its first event, until `visit` has an answer; undefined when the time
+   * is over, or the task. Rejects with the reason of `signal`, or `rate_limited` where too many wait.
+   */
+  async follow<T>(
+    caller: Caller,
+    seen: SeenState,
+    { timeoutMs, signal }: Patience,
+    visit: (events: readonly LoggedEvent[]) => Promise<T | undefined>,
+  ): Promise<T | undefined> {
+    const deadlineMs = performance.now() + timeoutMs;
+    const slot = this.quotas.hold('waits', caller);
+    try {
+      const events = await this.openSeenEvents(seen);
+      try {
+        for (;;) {
+          const next = await within(events.next(), deadlineMs - performance.now(), signal);
+          if (!next || next.done) return undefined;
+          const answer = await visit(next.value);
+          if (answer !== undefined) return answer;
+        }
+      } finally {
+        await events.return();
+      }
+    } finally {
+      slot.release();
+    }
+>>>>>>> 97c78b1 (agent-protocol: the nine operations and step-stream, held tasks and files given to them)
   }
 
   async page(caller: Caller, taskId: string, view: PageView): Promise<EventPage> {

@@ -60,6 +60,8 @@ export interface SubmitRequest {
   readonly priority?: number;
   /** An unknown level means `status`; absent: the agent's. */
   readonly detail?: string;
+  /** It waits to be released, so that it can be given files before it runs. */
+  readonly isHeld?: boolean;
   /** The whole body as parsed: its canonical form tells a repeat from another request under the same key. */
   readonly body: unknown;
   /** The caller is going to watch the task: the stream is prepared while the task is stored. */
@@ -87,6 +89,8 @@ export interface SubmissionsPorts {
   readonly tasks: TaskStore;
   readonly quotas: Pick<Quotas, 'task'>;
   readonly callbacks: Pick<CallbacksService, 'prepare'>;
+  /** How long a held task waits. */
+  readonly heldMs: number;
 }
 
 /** Takes tasks in. */
@@ -182,7 +186,7 @@ export class SubmissionsService {
     const seed = weightSeed(routed, { tenant, user, sessionId, taskId: keys.taskId });
     const point = pointOf(hash('sha256', seed, 'buffer'));
     const backend = await this.agents.version(routed, chooseBackend(routed.route, point));
-    const terms = termsOf(routed, request);
+    const terms = termsOf(routed, request, this.ports.heldMs);
     const on = (chosen: Backend): Submission => ({
       ...keys,
       ...terms,
@@ -276,14 +280,15 @@ function readContext({ text, value }: RawJson): ReadContext {
   return { text, userId: typeof userId === 'string' && userId !== '' ? userId : undefined, members };
 }
 
-type Terms = Pick<Submission, 'detail' | 'priority' | 'deadlineAtMs'>;
+type Terms = Pick<Submission, 'detail' | 'priority' | 'deadlineAtMs' | 'heldUntilMs'>;
 
-function termsOf({ agent }: Routed, request: SubmitRequest): Terms {
+function termsOf({ agent }: Routed, request: SubmitRequest, heldMs: number): Terms {
   const deadlineSeconds = request.deadlineSeconds ?? agent.policy.deadlineSeconds;
   return {
     detail: parseDetail(request.detail ?? agent.detail),
     priority: request.priority ?? DEFAULT_PRIORITY,
     deadlineAtMs: Date.now() + deadlineSeconds * 1000,
+    ...(request.isHeld ? { heldUntilMs: Date.now() + heldMs } : {}),
   };
 }
 
@@ -306,6 +311,7 @@ function draftCreated({ caller, request, routed, backend, terms }: Choice & { re
       priority: terms.priority,
       deadline_at: new Date(terms.deadlineAtMs).toISOString(),
       created_by: caller.principal,
+      ...(terms.heldUntilMs === undefined ? {} : { held_until: new Date(terms.heldUntilMs).toISOString() }),
     },
   });
 }

@@ -48,6 +48,12 @@ export function FormOrJsonBody(dto: Dto<object>): ParameterDecorator {
   };
 }
 
+/** The JSON body as `JsonDocument`, for wires whose bodies may be left out: then it is an empty object. */
+export const OptionalRawJsonBody = createParamDecorator(async (_data: unknown, context: ExecutionContext) => {
+  const request = context.switchToHttp().getRequest<Request>();
+  return hasBody(request) ? readJsonBody(request, maxBodyBytesOf(request)) : new JsonDocument<unknown>({}, '{}', []);
+});
+
 /** The JSON body as `JsonDocument`, for wires that check it with schemas of their own. */
 export const RawJsonBody = createParamDecorator((_data: unknown, context: ExecutionContext) => {
   const request = context.switchToHttp().getRequest<Request>();

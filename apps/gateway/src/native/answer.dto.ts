@@ -183,6 +183,9 @@ export class TaskAnswer {
   @ApiProperty(TIME)
   deadline_at!: string;
 
+  @ApiProperty(TIME_OR_NULL)
+  held_until!: string | null;
+
   @ApiProperty({ type: 'integer' })
   priority!: number;
 
@@ -278,6 +281,9 @@ export class ArtifactAnswer {
 
   @ApiPropertyOptional()
   origin?: string;
+
+  @ApiPropertyOptional({ description: 'Where it belongs among the files of its task, as its sender said.' })
+  relative_path?: string;
 
   @ApiProperty(TIME)
   created_at!: string;

@@ -4,7 +4,7 @@ import type { ArtifactAnswer, ArtifactsAnswer } from './answer.dto.js';
 import { encodeTime } from './tasks.mapping.js';
 
 export function encodeArtifact(artifact: LinkedArtifact): ArtifactAnswer {
-  const { artifact_id, step_id, kind, name, media_type, size, sha256, origin } = artifact;
+  const { artifact_id, step_id, kind, name, media_type, size, sha256, origin, relative_path } = artifact;
   return {
     artifact_id,
     step_id,
@@ -14,6 +14,7 @@ export function encodeArtifact(artifact: LinkedArtifact): ArtifactAnswer {
     size,
     sha256,
     origin,
+    relative_path,
     created_at: encodeTime(artifact.createdAtMs),
     download_url: artifact.downloadUrl,
     download_expires_at: encodeTime(artifact.downloadExpiresAtMs),

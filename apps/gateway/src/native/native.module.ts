@@ -7,6 +7,7 @@ import { DeliveriesController } from './deliveries.controller.js';
 import { EventsController } from './events.controller.js';
 import { KeysController } from './keys.controller.js';
 import { ResumeController } from './resume.controller.js';
+import { StartController } from './start.controller.js';
 import { SubmitController } from './submit.controller.js';
 import { TasksController } from './tasks.controller.js';
 import { ToolsController } from './tools.controller.js';
@@ -19,6 +20,7 @@ import { WebhooksController } from './webhooks.controller.js';
     SubmitController,
     TasksController,
     CancelController,
+    StartController,
     ResumeController,
     EventsController,
     ArtifactsController,

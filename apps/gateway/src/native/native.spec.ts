@@ -19,6 +19,7 @@ import { Authenticator } from '../core/authenticator.js';
 import type { Caller } from '../core/caller.js';
 import { StreamsService } from '../core/streams.service.js';
 import type { PageView } from '../core/streams.service.js';
+import { ReleasesService } from '../core/releases.service.js';
 import { CancellationsService } from '../core/cancellations.service.js';
 import { SubmissionsService } from '../core/submissions.service.js';
 import type { SubmitRequest } from '../core/submissions.service.js';
@@ -62,6 +63,7 @@ const TASK: TaskSnapshot = {
   lastHeartbeatAtMs: null,
   lastProgressAtMs: 2000,
   deadlineAtMs: 9000,
+  heldUntilMs: null,
   priority: 5,
   detail: 'status',
   createdBy: 'ann',
@@ -96,6 +98,7 @@ const ENCODED = {
   last_heartbeat_at: null,
   last_progress_at: '1970-01-01T00:00:02.000Z',
   deadline_at: '1970-01-01T00:00:09.000Z',
+  held_until: null,
   priority: 5,
   detail: 'status',
   created_by: 'ann',
@@ -165,6 +168,13 @@ const cancellations: Fake<CancellationsService> = {
   },
 };
 
+const releases: Fake<ReleasesService> = {
+  release: async (_caller, id, release) => {
+    seen.push(release);
+    return { task: { ...TASK, heldUntilMs: 5000 }, released: id === 't-1' };
+  },
+};
+
 /** What a submission in sync mode comes to in time, if anything. */
 let outcome: TaskSnapshot | undefined;
 const sync: Fake<SyncService> = { outcome: async () => outcome };
@@ -210,7 +220,7 @@ const linked = {
   downloadExpiresAtMs: 600_000,
 };
 
-const artifacts: Fake<ArtifactsService> = {
+const artifacts: Fake<Pick<ArtifactsService, 'list' | 'get' | 'open' | 'link'>> = {
   list: async () => ({ items: [linked] }),
   get: async () => linked,
   open: async (link: ContentRequest) => {
@@ -360,6 +370,7 @@ const ports = [
   { provide: SyncService, useValue: sync },
   { provide: TasksService, useValue: tasks },
   { provide: CancellationsService, useValue: cancellations },
+  { provide: ReleasesService, useValue: releases },
   { provide: AnswersService, useValue: answers },
   { provide: StreamsService, useValue: logs },
   { provide: ArtifactsService, useValue: artifacts },
@@ -628,6 +639,15 @@ describe('reading tasks', () => {
     const list = await get('/v1/tasks/t-1/artifacts');
     const one = await get('/v1/tasks/t-1/artifacts/a-1');
     expect([list.body, one.body]).toEqual([{ artifacts: [artifact], next_cursor: null }, artifact]);
+  });
+});
+
+describe('starting', () => {
+  it('answers 202 when it has released the task, and 200 when there was nothing to release', async () => {
+    const released = await post('/v1/tasks/t-1/start').set('X-Request-Id', 'r');
+    const started = await post('/v1/tasks/t-9/start').set('X-Request-Id', 'r');
+    expect([released.status, started.status, seen]).toEqual([202, 200, [{ requestId: 'r' }, { requestId: 'r' }]]);
+    expect(released.body).toEqual({ ...ENCODED, held_until: '1970-01-01T00:00:05.000Z' });
   });
 });
 
@@ -933,6 +953,7 @@ describe('the description of the contract', () => {
       'get /v1/tasks/{id}/wait': 'tasks:read',
       'get /v1/tasks/{id}/events': 'tasks:read',
       'post /v1/tasks/{id}/cancel': 'tasks:cancel',
+      'post /v1/tasks/{id}/start': 'tasks:submit',
       'post /v1/tasks/{id}/resume': 'tasks:decide',
       'get /v1/tasks/{id}/steps': 'tasks:read',
       'get /v1/tasks/{id}/artifacts': 'tasks:read',

@@ -1,5 +1,17 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsDefined, IsIn, IsInt, IsObject, IsOptional, IsString, Matches, Max, MaxLength, Min } from 'class-validator';
+import {
+  IsBoolean,
+  IsDefined,
+  IsIn,
+  IsInt,
+  IsObject,
+  IsOptional,
+  IsString,
+  Matches,
+  Max,
+  MaxLength,
+  Min,
+} from 'class-validator';
 import { FILE_MODES } from '#lib/domain';
 import { Free, Nested, Open } from '../http/dto.js';
 
@@ -197,6 +209,15 @@ export class SubmitBody {
   })
   @Nested(SubmitCallback)
   callback?: SubmitCallback;
+
+  @ApiPropertyOptional({
+    description:
+      'True: the task does not run before `POST /v1/tasks/{id}/start`, and fails when nobody starts it in time.',
+    default: false,
+  })
+  @IsOptional()
+  @IsBoolean()
+  held?: boolean;
 
   @ApiPropertyOptional({
     description: 'As the header `X-API-Mode`; the two must not contradict each other.',

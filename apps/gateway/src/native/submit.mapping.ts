@@ -34,6 +34,7 @@ export function decodeSubmit(
     callbackUrl: body.callback?.url,
     priority: body.priority ?? undefined,
     detail: body.context?.detail ?? undefined,
+    isHeld: body.held,
     body,
     requestId,
   };

@@ -43,6 +43,7 @@ export function encodeTask(task: TaskSnapshot): TaskAnswer {
     last_heartbeat_at: encodeTimeOrNull(task.lastHeartbeatAtMs),
     last_progress_at: encodeTime(task.lastProgressAtMs),
     deadline_at: encodeTime(task.deadlineAtMs),
+    held_until: encodeTimeOrNull(task.heldUntilMs),
     priority: task.priority,
     detail: task.detail,
     created_by: task.createdBy,

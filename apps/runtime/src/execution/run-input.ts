@@ -1,6 +1,7 @@
 import { AdapterError, type InputFile } from '#lib/adapters/contract';
 import {
   type ArtifactBody,
+  type ArtifactId,
   type BlobStore,
   type Claim,
   type FilePart,
@@ -33,9 +34,23 @@ export interface InputSources {
 
 /** At once for an input without files. @throws AdapterError when bytes it needs are gone or cannot be fetched. */
 export function readRunInput(claim: InputOwner, sources: InputSources): RunInput | Promise<RunInput> {
-  const value = JSON.parse(claim.input) as unknown;
+  const value = withGiven(JSON.parse(claim.input), claim.inputArtifacts);
   const parts = filePartsOf(value);
   return parts.length === 0 ? { value, readable: value, files: [] } : readFiles(value, parts, { claim, sources });
+}
+
+/** What was given to the task after its input, as parts behind those it has. */
+function withGiven(input: unknown, artifacts: readonly ArtifactBody[]): unknown {
+  const named = new Set(filePartsOf(input).map(({ part }) => part.artifact_id));
+  const given = artifacts.filter(({ artifact_id }) => !named.has(artifact_id as ArtifactId));
+  if (given.length === 0) return input;
+  return [...partsOf(input), ...given.map(({ artifact_id }) => ({ type: 'file', artifact_id }))];
+}
+
+function partsOf(input: unknown): readonly unknown[] {
+  if (Array.isArray(input)) return input as unknown[];
+  if (typeof input !== 'string') return [{ type: 'data', data: input }];
+  return input === '' ? [] : [{ type: 'text', text: input }];
 }
 
 async function readFiles(

@@ -35,6 +35,8 @@ export interface ControlGuard {
   readonly stalled?: boolean;
   /** Whether a cancel was asked. */
   readonly cancelRequested?: boolean;
+  /** Whether it must wait to be released. */
+  readonly held?: boolean;
 }
 
 /** Events of one task that go in together or not at all. Batches hold at most one append per task. */
@@ -46,6 +48,8 @@ export interface Append {
   readonly checkpoint?: string;
   /** JSON text of a `TaskAnswer`, given to the runs that follow until one of them stores a checkpoint. */
   readonly answer?: string;
+  /** JSON text; becomes the input of a task that was submitted with an empty one. With `task.released` only. */
+  readonly input?: string;
   /** Replaces what is saved of the task's workspace, in the same statement; null drops it. */
   readonly workspace?: BlobReference | null;
   /** An outbox row for run `runNo` written in the same statement; it closes the run before. `events` may then be empty. */

@@ -150,6 +150,9 @@ export interface ExpiredWait {
   readonly runNo: number;
 }
 
+/** A task that nobody released in time. */
+export type ExpiredHold = Pick<DueTask, 'taskKey' | 'taskId'>;
+
 /** Runs, their leases and the outbox: the queue only wakes, these rows decide. */
 export abstract class RunStore {
   /** Compare-and-set per job, one statement for all; jobs that lost are missing from the answer. */
@@ -170,4 +173,6 @@ export abstract class RunStore {
   abstract overdueTasks(limit: number): Promise<readonly DueTask[]>;
   /** Tasks that wait for an answer whose time is up, at most `limit`. */
   abstract expiredWaits(limit: number): Promise<readonly ExpiredWait[]>;
+  /** Tasks that are held for longer than they may be, at most `limit`. */
+  abstract expiredHolds(limit: number): Promise<readonly ExpiredHold[]>;
 }

@@ -41,6 +41,8 @@ export interface Submission {
   readonly detail: Detail;
   readonly priority: number;
   readonly deadlineAtMs: number;
+  /** It does not run before somebody releases it, and ends if nobody has by then; absent: it is not held. */
+  readonly heldUntilMs?: number;
   /** JSON text exactly as sent. */
   readonly input: string;
   /** JSON text exactly as sent. */
@@ -78,7 +80,7 @@ export interface CreatedOutcome {
   readonly taskKey: TaskKey;
   readonly taskId: TaskId;
   readonly atMs: number;
-  /** `now`: its run may start. `later`: when its turn in the session comes. `over`: as well, others of the session are to end. */
+  /** `now`: its run may start. `later`: when its turn in the session comes, or somebody releases it. `over`: as well, others of the session are to end. */
   readonly turn: 'now' | 'later' | 'over';
 }
 
@@ -119,6 +121,8 @@ export interface TaskSnapshot {
   readonly lastHeartbeatAtMs: number | null;
   readonly lastProgressAtMs: number;
   readonly deadlineAtMs: number;
+  /** Until when it waits to be released; null: it is not held. */
+  readonly heldUntilMs: number | null;
   readonly priority: number;
   readonly detail: Detail;
   readonly createdBy: string;

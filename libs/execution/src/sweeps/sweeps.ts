@@ -4,6 +4,7 @@ import type { SessionAdvancer } from '../session.advancer.js';
 import { BlobsSweep } from './blobs.sweep.js';
 import { DeadlinesSweep } from './deadlines.sweep.js';
 import { ExpiriesSweep } from './expiries.sweep.js';
+import { HoldsSweep } from './holds.sweep.js';
 import { LostRunsSweep } from './lost-runs.sweep.js';
 import { OutboxSweep } from './outbox.sweep.js';
 import { RetentionSweep } from './retention.sweep.js';
@@ -40,6 +41,7 @@ export function createSweeps(ports: SweepsPorts, options: SweepsOptions): readon
     new OutboxSweep(ports),
     new DeadlinesSweep(ports),
     new ExpiriesSweep(ports),
+    new HoldsSweep(ports),
     new BlobsSweep(ports),
     new RetentionSweep(ports),
     new SessionsSweep(ports.advancer),

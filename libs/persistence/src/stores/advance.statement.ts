@@ -26,9 +26,9 @@ export const LOCK_DUE: Statement = {
 };
 
 /**
- * Works off the notes of sessions this transaction holds. The first in line gets the turn, unless it has had it or is to be
- * ended by a later one. Those that are to be ended are answered, and as long as there are any the notes stay; so does a
- * note that is younger than this statement's snapshot.
+ * Works off the notes of sessions this transaction holds. The first in line gets the turn, unless it has had it, is held, or
+ * is to be ended by a later one. Those that are to be ended are answered, and as long as there are any the notes stay; so
+ * does a note that is younger than this statement's snapshot, or was left once more since.
  */
 export const ADVANCE: Statement = {
   name: 'session-store.advance',
@@ -46,9 +46,10 @@ overtaken as materialized (
 turns as materialized (
   select ${KEY_OF_S}, f.task_key, f.ordinal, f.pool, f.priority
   from held s cross join lateral (
-    select t.task_key, t.ordinal, t.pool, t.priority from tasks t where ${IN_LINE} order by t.ordinal limit 1
+    select t.task_key, t.ordinal, t.pool, t.priority, h.held_until from tasks t join task_heads h using (task_key)
+    where ${IN_LINE} order by t.ordinal limit 1
   ) f
-  where f.ordinal > s.dispatched and f.ordinal >= s.overtaken
+  where f.ordinal > s.dispatched and f.ordinal >= s.overtaken and f.held_until is null
 ),
 moved as (
   update sessions s set dispatched = f.ordinal from turns f where ${SAME_AS_S('f')}
@@ -62,9 +63,13 @@ kept as (
   update session_advance s set next_check_at = clock_timestamp() + interval '1 s'
   from (select distinct ${KEY} from overtaken) o where ${SAME_AS_S('o')}
 ),
+seen as materialized (
+  select n.task_key, n.next_check_at from session_advance n join held s on ${SAME_AS_S('n')}
+),
 done as (
-  delete from session_advance s using held h
-  where ${SAME_AS_S('h')} and not exists (select from overtaken o where ${SAME_AS_S('o')})
+  delete from session_advance s using seen n
+  where s.task_key = n.task_key and s.next_check_at = n.next_check_at
+    and not exists (select from overtaken o where ${SAME_AS_S('o')})
 )
 select
   (select json_agg(json_build_object('taskKey', task_key, 'pool', pool, 'priority', priority)) from turns) as turns,

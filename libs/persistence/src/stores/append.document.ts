@@ -1,5 +1,6 @@
 import {
   type Append,
+  type ArtifactBody,
   type ConfirmationClose,
   type EventBody,
   foldEvents,
@@ -34,7 +35,7 @@ export function appendParts(batch: readonly FoldedAppend[]): ReadonlyMap<AppendP
 }
 
 const ROWS: Readonly<Record<AppendPart, (folded: FoldedAppend, place: number) => readonly Row[]>> = {
-  tasks: ({ patch }, place) => taskRow(patch, place),
+  tasks: (folded, place) => taskRow(folded, place),
   steps: ({ patch }, place) =>
     [...patch.steps].map(([step_id, { index, name, state, attempt, error }]) => ({
       place,
@@ -90,11 +91,12 @@ const ROWS: Readonly<Record<AppendPart, (folded: FoldedAppend, place: number) =>
           },
         ]
       : [],
+  release: ({ patch }, place) => (patch.released ? [{ place }] : []),
   // A run ends its own task after its claim took the row; anybody else may end one that was never claimed.
   undispatch: ({ append: { guard }, patch }, place) => (patch.finished && guard.kind === 'control' ? [{ place }] : []),
-  // Whoever ends a task from outside need not know whether it has a session.
+  // Whoever ends a task from outside, or lets it start, need not know whether it has a session.
   advance: ({ append: { guard, session }, patch }, place) =>
-    patch.finished && (session !== undefined || guard.kind === 'control') ? [{ place }] : [],
+    patch.released || (patch.finished && (session !== undefined || guard.kind === 'control')) ? [{ place }] : [],
   conversations: ({ append: { session } }, place) =>
     session?.conversation === undefined ? [] : [{ place, data: session.conversation }],
   audit: ({ append: { audit = [] } }, place) => audit.map((entry) => ({ place, ...auditRow(entry) })),
@@ -108,10 +110,12 @@ function closeRow({ state, decidedBy, decisions }: ConfirmationClose, place: num
 }
 
 /** '' empties a column, null leaves it. */
-function taskRow(patch: TaskPatch, place: number): readonly Row[] {
+function taskRow({ append, patch }: FoldedAppend, place: number): readonly Row[] {
   const { currentStep, waitingOn, result, usage, error, state, artifacts } = patch;
   const ended = state !== undefined && isTerminal(state);
-  const touched = ended || artifacts.length > 0 || currentStep !== undefined || waitingOn !== undefined;
+  const { input } = append;
+  const touched =
+    ended || input !== undefined || artifacts.length > 0 || currentStep !== undefined || waitingOn !== undefined;
   if (!touched) return [];
   return [
     {
@@ -124,8 +128,16 @@ function taskRow(patch: TaskPatch, place: number): readonly Row[] {
       error_code: error?.code,
       end_state: ended ? state : undefined,
       artifacts: artifacts.length,
+      input,
+      inputs: text(inputsOf(append, artifacts)),
     },
   ];
+}
+
+/** What is given to a task from outside belongs to its input; what its runs fetch is named there already. */
+function inputsOf({ guard }: Append, artifacts: readonly ArtifactBody[]): readonly ArtifactBody[] | undefined {
+  const inputs = guard.kind === 'control' ? artifacts.filter(({ kind }) => kind === 'input') : [];
+  return inputs.length > 0 ? inputs : undefined;
 }
 
 function text(value: unknown): string | undefined {

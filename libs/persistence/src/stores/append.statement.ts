@@ -14,6 +14,7 @@ export const APPEND_PARTS = [
   'answers',
   'workspaces',
   'dropWorkspaces',
+  'release',
   'dispatch',
   'undispatch',
   'advance',
@@ -31,9 +32,9 @@ const BASE = `
 with input as (
   select * from unnest($1::uuid[], $2::int[], $3::int[], $4::int[], $5::text[], $6::bool[], $7::text[], $8::bool[],
     $9::text[], $10::bool[], $11::text[], $12::timestamptz[], $13::bool[], $14::bool[], $15::bool[], $16::int[],
-    $17::bool[], $18::bool[])
+    $17::bool[], $18::bool[], $19::bool[], $20::bool[])
     with ordinality as i(task_key, n, run_no, run_pos, from_states, only_open, only_wait, only_expired,
-      state, closes, wait_id, wait_until, stalled, cancels, progressed, lost, only_stalled, only_cancelled, place)
+      state, closes, wait_id, wait_until, stalled, cancels, progressed, lost, only_stalled, only_cancelled, only_held, unholds, place)
 ),
 locked as (
   select i.*, date_trunc('milliseconds', clock_timestamp()) as now_at
@@ -46,6 +47,7 @@ locked as (
       and (i.only_wait is null or h.wait_id = i.only_wait and h.wait_until > clock_timestamp())
       and (i.only_expired is null or (h.lease_until < clock_timestamp()) = i.only_expired)
       and (i.only_stalled is null or h.stalled = i.only_stalled)
+      and (i.only_held is null or (h.held_until is not null) = i.only_held)
     end
     and (i.only_cancelled is null or (h.cancel_at is not null) = i.only_cancelled)
   order by h.task_key for no key update of h
@@ -62,6 +64,7 @@ moved as (
     wait_id = case when l.wait_id is null then h.wait_id else nullif(l.wait_id, '') end,
     wait_until = case when l.wait_id is null then h.wait_until else l.wait_until end,
     stalled = coalesce(l.stalled, h.stalled),
+    held_until = case when l.unholds then null else h.held_until end,
     cancel_at = case when l.cancels then coalesce(h.cancel_at, l.now_at) else h.cancel_at end,
     lost_runs = case l.lost when 0 then 0 when 1 then h.lost_runs + 1 else h.lost_runs end
   from locked l where h.task_key = l.task_key
@@ -70,7 +73,7 @@ moved as (
 stored as (
   insert into events (task_key, seq, event_id, event_type, at, payload)
   select m.task_key, m.base_seq + e.k, e.event_id, e.event_type, m.at, e.payload
-  from unnest($19::int[], $20::int[], $21::uuid[], $22::text[], $23::text[]) as e(place, k, event_id, event_type, payload)
+  from unnest($21::int[], $22::int[], $23::uuid[], $24::text[], $25::text[]) as e(place, k, event_id, event_type, payload)
   join moved m on m.place = e.place
 )`;
 
@@ -89,9 +92,12 @@ update tasks t set
   error_code = coalesce(p.error_code, t.error_code),
   end_state = coalesce(p.end_state, t.end_state),
   finished_at = case when p.end_state is null then t.finished_at else m.at end,
-  artifact_count = t.artifact_count + p.artifacts
+  artifact_count = t.artifact_count + p.artifacts,
+  input = case when t.input = '""' then coalesce(p.input, t.input) else t.input end,
+  input_artifacts = case when p.inputs is null then t.input_artifacts
+    else (coalesce(t.input_artifacts, '[]')::jsonb || p.inputs::jsonb)::text end
 from moved m join json_to_recordset(${p}::json) as p(place int, current_step text, waiting_on text, result text,
-  usage text, error text, error_code text, end_state text, artifacts int) on p.place = m.place
+  usage text, error text, error_code text, end_state text, artifacts int, input text, inputs text) on p.place = m.place
 where t.task_key = m.task_key`,
 
   steps: (p) => `
@@ -112,10 +118,12 @@ where s.task_key = m.task_key and s.state = 'running'
   and not exists (select from json_array_elements_text(p.kept) as kept(step_id) where kept.step_id = s.step_id)`,
 
   artifacts: (p) => `
-insert into artifacts (artifact_id, task_key, tenant, step_id, kind, name, media_type, size, sha256, origin, created_at)
-select p.artifact_id, m.task_key, t.tenant, p.step_id, p.kind, p.name, p.media_type, p.size, p.sha256, p.origin, m.at
+insert into artifacts (artifact_id, task_key, tenant, step_id, kind, name, media_type, size, sha256, origin, relative_path,
+  created_at)
+select p.artifact_id, m.task_key, t.tenant, p.step_id, p.kind, p.name, p.media_type, p.size, p.sha256, p.origin,
+  p.relative_path, m.at
 from moved m join json_to_recordset(${p}::json) as p(place int, artifact_id text, step_id text, kind text, name text,
-  media_type text, size bigint, sha256 text, origin text) on p.place = m.place
+  media_type text, size bigint, sha256 text, origin text, relative_path text) on p.place = m.place
 join tasks t on t.task_key = m.task_key`,
 
   confirmations: (p) => `
@@ -167,6 +175,14 @@ on conflict (task_key) do update set sha256 = excluded.sha256, size = excluded.s
 delete from workspaces w using moved m join json_to_recordset(${p}::json) as p(place int) on p.place = m.place
 where w.task_key = m.task_key`,
 
+  // One in a session starts when its turn comes: the note in `advance` has somebody look whether that is now.
+  release: (p) => `
+insert into outbox (task_key, run_no, pool, priority, reason, next_check_at)
+select m.task_key, 1, t.pool, t.priority, 'submitted', clock_timestamp() + interval '2 s'
+from moved m join json_to_recordset(${p}::json) as p(place int) on p.place = m.place
+join tasks t on t.task_key = m.task_key and t.ordinal is null
+on conflict do nothing`,
+
   dispatch: (p) => `
 insert into outbox (task_key, run_no, pool, priority, reason, attempt, error, next_check_at)
 select m.task_key, p.run_no, t.pool, t.priority, p.reason, coalesce(p.attempt, 1), p.error, clock_timestamp() + (p.delay_ms + 2000) * interval '1 ms'
@@ -184,7 +200,7 @@ insert into session_advance (task_key, tenant, agent_id, user_id, session_id, ne
 select m.task_key, t.tenant, t.agent_id, coalesce(t.user_id, t.created_by), t.session_id, clock_timestamp() + interval '1 s'
 from moved m join json_to_recordset(${p}::json) as p(place int) on p.place = m.place
 join tasks t on t.task_key = m.task_key and t.ordinal is not null
-on conflict do nothing`,
+on conflict (task_key) do update set next_check_at = excluded.next_check_at`,
 
   conversations: (p) => `
 insert into session_conversations as c (tenant, agent_id, user_id, session_id, ordinal, data, updated_at)
@@ -207,13 +223,13 @@ where c.task_key = m.task_key and c.tool_call_id = p.tool_call_id and c.owner = 
 
 const cache = new Map<string, Statement>();
 
-/** The statement for these parts; their documents are its parameters from $24 on, in the order of APPEND_PARTS. */
+/** The statement for these parts; their documents are its parameters from $26 on, in the order of APPEND_PARTS. */
 export function appendStatement(parts: readonly AppendPart[]): Statement {
   // Postgres tells prepared statements apart by 63 characters: the parts' places do, their names would not.
   const name = `append.${parts.map((part) => APPEND_PARTS.indexOf(part)).join('.')}`;
   let statement = cache.get(name);
   if (!statement) {
-    const ctes = parts.map((part, index) => `,\n${part}_written as (${PARTS[part](`$${24 + index}`)})`);
+    const ctes = parts.map((part, index) => `,\n${part}_written as (${PARTS[part](`$${26 + index}`)})`);
     statement = { name, text: `${BASE}${ctes.join('')}${RESULT}` };
     cache.set(name, statement);
   }

@@ -198,6 +198,8 @@ function headColumns(batch: readonly FoldedAppend[]): unknown[] {
     column(lostRuns),
     column(({ append: { guard } }) => (guard.kind === 'control' ? (guard.stalled ?? null) : null)),
     column(({ append: { guard } }) => guard.cancelRequested ?? null),
+    column(({ append: { guard } }) => (guard.kind === 'control' ? (guard.held ?? null) : null)),
+    column(({ patch }) => patch.released === true || patch.finished),
   ];
 }
 

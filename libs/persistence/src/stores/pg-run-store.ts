@@ -6,6 +6,7 @@ import {
   type DispatchReason,
   type DueJob,
   type DueTask,
+  type ExpiredHold,
   type ExpiredWait,
   type LostRun,
   type RunPolicy,
@@ -95,6 +96,11 @@ export class PgRunStore extends RunStore {
     const rows = await this.database.query<WaitRow>(EXPIRED_WAITS, [limit]);
     return rows.map((row) => ({ taskKey: row.task_key, taskId: row.task_id, runNo: row.run_no }));
   }
+
+  override async expiredHolds(limit: number): Promise<readonly ExpiredHold[]> {
+    const rows = await this.database.query<HoldRow>(EXPIRED_HOLDS, [limit]);
+    return rows.map((row) => ({ taskKey: row.task_key, taskId: row.task_id }));
+  }
 }
 
 /** The time of a wait is up with the first of its items. */
@@ -106,6 +112,13 @@ from (select task_key, wait_id from confirmations where state = 'pending' and ex
   order by expires_at limit $1) c
 join task_heads h on h.task_key = c.task_key and h.wait_id = c.wait_id and h.state = 'waiting_for_input'
 join tasks t on t.task_key = h.task_key`,
+};
+
+const EXPIRED_HOLDS: Statement = {
+  name: 'run-store.expired-holds',
+  text: `
+select h.task_key, t.task_id from task_heads h join tasks t using (task_key)
+where h.held_until <= clock_timestamp() order by h.held_until limit $1`,
 };
 
 /**
@@ -204,6 +217,11 @@ interface WaitRow {
   readonly task_key: TaskKey;
   readonly task_id: TaskId;
   readonly run_no: number;
+}
+
+interface HoldRow {
+  readonly task_key: TaskKey;
+  readonly task_id: TaskId;
 }
 
 interface ClaimRow {

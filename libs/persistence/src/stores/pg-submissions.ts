@@ -78,7 +78,8 @@ export class PgSubmissions {
   private async outcome(row: SubmitRow & Partial<SessionSubmitRow>, submission: Submission): Promise<SubmitOutcome> {
     const { taskKey, taskId } = submission;
     if (row.task_key === taskKey) {
-      return { kind: 'created', taskKey, taskId, atMs: row.at_ms, turn: row.turn ?? 'now' };
+      const turn = row.turn ?? (submission.heldUntilMs === undefined ? 'now' : 'later');
+      return { kind: 'created', taskKey, taskId, atMs: row.at_ms, turn };
     }
     if (row.verdict === 'foreign' || row.verdict === 'busy') return { kind: row.verdict };
     if (row.verdict === 'elsewhere') return { kind: 'elsewhere', backend: backendOf(row as SessionSubmitRow) };

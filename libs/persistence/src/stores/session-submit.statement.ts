@@ -58,7 +58,7 @@ export const SESSION_SUBMIT_COLUMNS: Columns = {
  * The submit statement for tasks of sessions that this transaction holds. Repeats pass whatever the strategy; of the
  * others those go in whose session is their principal's, or who reach the tasks of others, whose backend is the session's
  * and that the strategy admits. They get the next ordinals in the order
- * they came in; the first is dispatched if the session has no unfinished task. One that is to end the others before it
+ * they came in; the first is dispatched if the session has no unfinished task, unless it is held: its turn comes when it is released. One that is to end the others before it
  * says so in the session's row, and leaves a note that somebody has to.
  * A batch holds at most one task per session whose strategy is not `enqueue`, and that one first.
  */
@@ -99,14 +99,15 @@ ${MADE},
 dispatched as (
   insert into outbox (task_key, run_no, pool, priority, reason, next_check_at)
   select task_key, 1, pool, priority, 'submitted', at + interval '2 s'
-  from fresh where not is_busy and ordinal = next_ordinal
+  from fresh where not is_busy and ordinal = next_ordinal and held_until is null
 ),
 moved as (
   update sessions s set next_ordinal = f.last + 1, updated_at = f.at,
-    dispatched = case when f.is_busy then s.dispatched else s.next_ordinal end,
+    dispatched = case when f.is_busy or f.is_held then s.dispatched else s.next_ordinal end,
     overtaken = coalesce(f.overtaken, s.overtaken), overtaken_by = coalesce(f.overtaken_by, s.overtaken_by)
   from (
     select tenant, agent_id, session_owner, session_id, at, is_busy, max(ordinal) as last,
+      bool_or(ordinal = next_ordinal and held_until is not null) as is_held,
       max(ordinal) filter (where is_busy and strategy = 'interrupt') as overtaken,
       (array_agg(task_key) filter (where is_busy and strategy = 'interrupt'))[1] as overtaken_by
     from fresh group by tenant, agent_id, session_owner, session_id, at, is_busy
@@ -120,7 +121,7 @@ noted as (
 )
 select ${ANSWER}, i.verdict, b.id as backend_id, b.runner as backend_runner, b.pool as backend_pool,
   case when f.is_busy then case f.strategy when 'interrupt' then 'over' else 'later' end
-    when f.ordinal = f.next_ordinal then 'now' else 'later' end as turn
+    when f.ordinal = f.next_ordinal and f.held_until is null then 'now' else 'later' end as turn
 from judged i cross join tick ${NAMED}
 left join fresh f on f.task_key = i.task_key
 left join backend_versions b on i.verdict = 'elsewhere' and b.id = i.kept_backend`,

@@ -32,6 +32,10 @@ export const SUBMIT_COLUMNS: Columns = {
   detail: text((s) => s.detail),
   priority: { type: 'int', of: (s) => s.priority },
   deadline_at: { type: 'timestamptz', of: (s) => new Date(s.deadlineAtMs).toISOString() },
+  held_until: {
+    type: 'timestamptz',
+    of: (s) => (s.heldUntilMs === undefined ? null : new Date(s.heldUntilMs).toISOString()),
+  },
   input: text((s) => s.input),
   context: text((s) => s.context),
   event_id: uuid((s) => uuidOf(s.created.eventId)),
@@ -88,7 +92,8 @@ const FROM_SUBMISSION: AuditSources = {
 /** Head, task, first event and audit record of what is new. */
 export const MADE = `
 heads as (
-  insert into task_heads (task_key, state, last_seq, last_at, progress_at) select task_key, 'queued', 1, at, at from fresh
+  insert into task_heads (task_key, state, last_seq, last_at, progress_at, held_until)
+  select task_key, 'queued', 1, at, at, held_until from fresh
 ),
 rows as (
   insert into tasks (task_key, tenant, task_id, agent_id, type, user_id, session_id, ordinal, backend_version_id, runner,
@@ -116,7 +121,17 @@ export const NAMED = `
 left join by_key k on k.tenant = i.tenant and k.owner = i.principal and k.key = i.idempotency_key and k.task_key <> i.task_key
 left join by_id d on d.tenant = i.tenant and d.key = i.task_id`;
 
+<<<<<<< HEAD
 const submit = (keys: string, answer: string): string => `
+=======
+/**
+ * Keys, task, head, first event, audit record and outbox row of many submissions, in one statement; what is held has
+ * none of the last. A batch must not hold the same key twice.
+ */
+export const SUBMIT: Statement = {
+  name: 'task-store.submit',
+  text: `
+>>>>>>> 97c78b1 (agent-protocol: the nine operations and step-stream, held tasks and files given to them)
 with input as (select * from ${unnestSubmissions(SUBMIT_COLUMNS)}),
 ${keys},
 fresh as (
@@ -125,13 +140,13 @@ fresh as (
 ${MADE},
 dispatched as (
   insert into outbox (task_key, run_no, pool, priority, reason, next_check_at)
-  select task_key, 1, pool, priority, 'submitted', at + interval '2 s' from fresh
+  select task_key, 1, pool, priority, 'submitted', at + interval '2 s' from fresh where held_until is null
 )
 select ${answer}`;
 
 /**
- * Keys, task, head, first event, audit record and outbox row of many submissions, in one statement. A batch must not hold
- * the same key twice.
+ * Keys, task, head, first event, audit record and outbox row of many submissions, in one statement; what is held has
+ * none of the last. A batch must not hold the same key twice.
  */
 export const SUBMIT: Statement = {
   name: 'task-store.submit',

@@ -26,7 +26,8 @@ export const SNAPSHOT_COLUMNS = `
 t.task_key, t.task_id, t.tenant, t.session_id, t.type, t.agent_id, t.runner, t.backend_version_id, t.pool, h.state, h.run_no,
 h.run_open, h.runtime_id, h.last_seq, t.current_step, t.result, t.usage, t.error, h.wait_id, t.waiting_on, h.stalled,
 h.cancel_at is not null as cancel_requested, t.artifact_count, ${ms('t.last_heartbeat_at')} as last_heartbeat_at_ms,
-${ms('h.progress_at')} as progress_at_ms, ${ms('t.deadline_at')} as deadline_at_ms, t.priority, t.detail, t.created_by,
+${ms('h.progress_at')} as progress_at_ms, ${ms('t.deadline_at')} as deadline_at_ms,
+${ms('h.held_until')} as held_until_ms, t.priority, t.detail, t.created_by,
 ${ms('t.created_at')} as created_at_ms, ${ms('h.started_at')} as started_at_ms, ${ms('h.last_at')} as updated_at_ms,
 ${ms('t.finished_at')} as finished_at_ms, ${BLOCKED_BY} as blocked_by,
 case when h.wait_id is null then null else (
@@ -62,6 +63,7 @@ export interface SnapshotRow {
   readonly last_heartbeat_at_ms: number | null;
   readonly progress_at_ms: number;
   readonly deadline_at_ms: number;
+  readonly held_until_ms: number | null;
   readonly priority: number;
   readonly detail: Detail;
   readonly created_by: string;
@@ -117,6 +119,7 @@ export function decodeSnapshot(row: SnapshotRow): TaskSnapshot {
     lastHeartbeatAtMs: row.last_heartbeat_at_ms,
     lastProgressAtMs: row.progress_at_ms,
     deadlineAtMs: row.deadline_at_ms,
+    heldUntilMs: row.held_until_ms,
     priority: row.priority,
     detail: row.detail,
     createdBy: row.created_by,
@@ -175,7 +178,7 @@ export function decodeStep(row: StepRow): StepProjection {
 export const ARTIFACT_ID = /^art_[0-9a-f]{32}$/;
 
 export const ARTIFACT_COLUMNS = `a.artifact_id, a.task_key, a.tenant, a.step_id, a.kind, a.name, a.media_type,
-a.size::float8 as size, a.sha256, a.origin, ${ms('a.created_at')} as created_at_ms`;
+a.size::float8 as size, a.sha256, a.origin, a.relative_path, ${ms('a.created_at')} as created_at_ms`;
 
 export interface ArtifactRow {
   readonly artifact_id: string;
@@ -188,6 +191,7 @@ export interface ArtifactRow {
   readonly size: number;
   readonly sha256: string;
   readonly origin: string | null;
+  readonly relative_path: string | null;
   readonly created_at_ms: number;
 }
 
@@ -211,5 +215,6 @@ export function decodeArtifactBody(row: ArtifactRow): ArtifactBody {
     size: row.size,
     sha256: row.sha256,
     ...(row.origin === null ? {} : { origin: row.origin }),
+    ...(row.relative_path === null ? {} : { relative_path: row.relative_path }),
   };
 }

@@ -1,0 +1,124 @@
+import { DomainError, type TaskSnapshot } from '#lib/domain';
+import { type PlacedEvent, type RequestBody, type Step, STEP_EVENTS, StepBook } from '#lib/protocol/agent-protocol';
+import type { AnswersService } from '../core/answers.service.js';
+import { assertScopes, type Caller } from '../core/caller.js';
+import type { LoggedEvent } from '../core/logged-events.js';
+import type { ReleasesService } from '../core/releases.service.js';
+import type { StreamsService } from '../core/streams.service.js';
+import type { TaskRecordsService } from '../core/task-records.service.js';
+import type { TasksService } from '../core/tasks.service.js';
+import { decodeStepAnswer } from './agent-protocol.mapping.js';
+
+export interface StepsPorts {
+  readonly tasks: Pick<TasksService, 'snapshot'>;
+  readonly streams: Pick<StreamsService, 'follow'>;
+  readonly answers: Pick<AnswersService, 'resume'>;
+  readonly releases: Pick<ReleasesService, 'release'>;
+  readonly records: Pick<TaskRecordsService, 'events' | 'stepCursor' | 'moveStepCursor'>;
+}
+
+/** A step to be executed. */
+export interface ExecuteRequest {
+  readonly body: RequestBody;
+  readonly requestId: string;
+  /** Fires when nobody waits for the answer any more. */
+  readonly signal: AbortSignal;
+}
+
+/** The steps of tasks, and how clients drive tasks by them: each execution is handed the next one. */
+export class StepsService {
+  constructor(
+    private readonly ports: StepsPorts,
+    private readonly waitMs: number,
+  ) {}
+
+  /** All there are. */
+  async list(caller: Caller, taskId: string): Promise<readonly Step[]> {
+    const task = await this.ports.tasks.snapshot(caller, taskId);
+    return (await this.book(task)).list();
+  }
+
+  async get(caller: Caller, taskId: string, stepId: string): Promise<Step> {
+    const task = await this.ports.tasks.snapshot(caller, taskId);
+    const step = (await this.book(task)).find(stepId);
+    if (!step) throw new DomainError('not_found', 'The task has no such step.');
+    return step;
+  }
+
+  /**
+   * Lets the task start if it is held, takes the answer to what it waits for, and resolves with the next step that nobody
+   * was handed yet, or with the one that is under way when none is over in time. After the last one it is that again.
+   */
+  async execute(caller: Caller, taskId: string, request: ExecuteRequest): Promise<Step> {
+    const { body, requestId } = request;
+    const { task } = await this.ports.releases.release(caller, taskId, { input: body.input, requestId });
+    const answered = await this.answer(caller, task, request);
+    return this.next(caller, answered ? await this.ports.tasks.snapshot(caller, taskId) : task, request.signal);
+  }
+
+  /** False when the request answers nothing. */
+  private async answer(caller: Caller, task: TaskSnapshot, { body, requestId }: ExecuteRequest): Promise<boolean> {
+    if (task.state !== 'waiting_for_input' || (body.input === undefined && !body.additionalInput)) return false;
+    const wait = (await this.book(task)).openWait();
+    if (!wait) return false;
+    const isHandedOut = (await this.ports.records.stepCursor(task.taskKey)) >= wait.seq;
+    const meant = decodeStepAnswer(body, wait, isHandedOut);
+    if (!meant) return false;
+    assertScopes(caller, 'tasks:decide');
+    await this.ports.answers.resume(caller, task.taskId, { ...meant, requestId });
+    return true;
+  }
+
+  private async next(caller: Caller, task: TaskSnapshot, signal: AbortSignal): Promise<Step> {
+    const book = new StepBook(task.taskId);
+    const hand = new Hand(this.ports.records, task, book);
+    const patience = { timeoutMs: this.waitMs, signal };
+    const step = await this.ports.streams.follow(caller, task, patience, (events) => hand.outOf(events));
+    const shown = step ?? book.current();
+    if (!shown) throw new DomainError('unavailable', 'The steps could not be read now.', { retryAfterSeconds: 1 });
+    return shown;
+  }
+
+  private async book({ taskKey, taskId }: TaskSnapshot): Promise<StepBook> {
+    const book = new StepBook(taskId);
+    for (const { seq, type, payload } of await this.ports.records.events(taskKey, STEP_EVENTS)) {
+      book.apply({ seq, type, payload: JSON.parse(payload) as unknown } as PlacedEvent);
+    }
+    return book;
+  }
+}
+
+/** Hands out the steps of one task, as its log is read. Who moves the cursor in the database has the step. */
+class Hand {
+  private seq = 0;
+  private cursor: number | undefined;
+
+  constructor(
+    private readonly records: StepsPorts['records'],
+    private readonly task: TaskSnapshot,
+    private readonly book: StepBook,
+  ) {}
+
+  async outOf(events: readonly LoggedEvent[]): Promise<Step | undefined> {
+    for (const event of events) {
+      this.book.apply(event);
+      this.seq = Math.max(this.seq, event.seq);
+    }
+    // What the past looked like on the way is nothing to be handed out.
+    if (this.seq < this.task.lastSeq) return undefined;
+    const { taskKey } = this.task;
+    for (;;) {
+      const cursor = (this.cursor ??= await this.records.stepCursor(taskKey));
+      const next = this.book.nextAfter(cursor);
+      if (!next) return this.lasting();
+      if (await this.records.moveStepCursor(taskKey, cursor, next.seq)) return next.step;
+      this.cursor = undefined;
+    }
+  }
+
+  /** Handed out before, and there is nothing else: the wait for an answer, or the end. */
+  private lasting(): Step | undefined {
+    const end = this.book.end();
+    return this.book.openWait()?.step ?? (end?.is_last ? end : undefined);
+  }
+}
