@@ -30,6 +30,7 @@ describe('readConfig', () => {
       outbound: { allowPublic: true, rules: [] },
       maxUploadBytes: 104_857_600,
       syncWaitMs: 15_000,
+      heldMs: 86_400_000,
       tokens: { keys: undefined, issuer: 'urn:switchyard', lifeMs: 300_000 },
       webhooks: {
         keys: undefined,

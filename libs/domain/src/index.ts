@@ -168,7 +168,7 @@ export { isSecretName, REDACTED, redactFields, redactSecrets, redactValue } from
 export { mayHoldSecret, openSecretAt, SECRET_LEAD } from './secret-hints.js';
 export { Retention } from './ports/retention.js';
 export { TaskRecords } from './ports/task-records.js';
-export type { AskedTask, NumberedPage, PageWindow, RecordLimits } from './ports/task-records.js';
+export type { NumberedPage, PageWindow, RecordLimits, TaskRecord } from './ports/task-records.js';
 export { SecretStore } from './ports/secret-store.js';
 export { TASK_TOKEN_SCOPES, TaskTokens } from './ports/task-tokens.js';
 export type {

@@ -1,6 +1,6 @@
 import {
   type ArtifactRecord,
-  type AskedTask,
+  type TaskRecord,
   DomainError,
   type EventType,
   type NumberedPage,
@@ -20,12 +20,12 @@ export class TaskRecordsService {
   constructor(private readonly records: TaskRecords) {}
 
   /** Newest first. */
-  async list(caller: Caller, window: PageWindow): Promise<NumberedPage<AskedTask>> {
+  async list(caller: Caller, window: PageWindow): Promise<NumberedPage<TaskRecord>> {
     const { items, total } = await this.records.list(taskScopeOf(caller), window);
     return { items: await this.records.asked(items, IN_LISTS), total };
   }
 
-  async asked(taskKey: TaskKey): Promise<AskedTask> {
+  async asked(taskKey: TaskKey): Promise<TaskRecord> {
     const [task] = await this.records.asked([taskKey], ALONE);
     if (!task) throw new DomainError('not_found', 'There is no such task.');
     return task;

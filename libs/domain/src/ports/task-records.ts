@@ -24,7 +24,7 @@ export interface RecordLimits {
 }
 
 /** A task with what was asked of it, as JSON text; null: it is too long. */
-export interface AskedTask {
+export interface TaskRecord {
   readonly taskKey: TaskKey;
   readonly taskId: TaskId;
   readonly input: string | null;
@@ -36,7 +36,7 @@ export interface AskedTask {
 /** Tasks as wires show them that repeat what was asked, number their pages and hand out steps one by one. */
 export abstract class TaskRecords {
   /** In the order of the keys; those that are gone are missing. */
-  abstract asked(taskKeys: readonly TaskKey[], limits: RecordLimits): Promise<readonly AskedTask[]>;
+  abstract asked(taskKeys: readonly TaskKey[], limits: RecordLimits): Promise<readonly TaskRecord[]>;
   /** Newest first, of the newest 10,000. */
   abstract list(scope: TaskScope, window: PageWindow): Promise<NumberedPage<TaskKey>>;
   /** Oldest first. */

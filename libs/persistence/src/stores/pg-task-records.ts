@@ -1,6 +1,6 @@
 import {
   type ArtifactRecord,
-  type AskedTask,
+  type TaskRecord,
   type EventType,
   type NumberedPage,
   type PageWindow,
@@ -24,7 +24,7 @@ export class PgTaskRecords extends TaskRecords {
     super();
   }
 
-  override async asked(taskKeys: readonly TaskKey[], limits: RecordLimits): Promise<readonly AskedTask[]> {
+  override async asked(taskKeys: readonly TaskKey[], limits: RecordLimits): Promise<readonly TaskRecord[]> {
     if (taskKeys.length === 0) return [];
     const [tasks, artifacts] = await Promise.all([
       this.database.query<AskedRow>(ASKED, [taskKeys, limits.maxRequestBytes]),

@@ -2,7 +2,7 @@ import type { ArtifactBody } from '#lib/domain';
 import type { Artifact, FreeObject, Task } from './wire.js';
 
 /** A task with what was asked of it, as JSON text; null: it is too long to be repeated. */
-export interface AskedTask {
+export interface TaskRecord {
   readonly taskId: string;
   readonly input: string | null;
   readonly context: string | null;
@@ -10,7 +10,7 @@ export interface AskedTask {
 }
 
 /** Schema `Task`. */
-export function encodeTask({ taskId, input, context, artifacts }: AskedTask): Task {
+export function encodeTask({ taskId, input, context, artifacts }: TaskRecord): Task {
   return { task_id: taskId, ...encodeAsked(input, context), artifacts: artifacts.map(encodeArtifact) };
 }
 
