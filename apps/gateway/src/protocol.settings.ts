@@ -67,21 +67,16 @@ export function protocolOptionsOf(settings: SettingValues<typeof PROTOCOL_SETTIN
       maxHoldMs: settings.AGENTSCOPE_STREAM_SECONDS * 1_000,
       isStrict: settings.AGENTSCOPE_STRICT === 'true',
     },
-<<<<<<< HEAD
-    agentProtocol: { isEnabled: settings.AGENT_PROTOCOL_ENABLED === 'true' },
-    a2a: {
-      isEnabled: settings.A2A_ENABLED === 'true',
-      blockingMs: settings.A2A_BLOCKING_SECONDS * 1_000,
-      confirmationState: settings.A2A_CONFIRMATION_STATE,
-    },
-=======
     agentProtocol: {
       isEnabled: settings.AGENT_PROTOCOL_ENABLED === 'true',
       agentId: settings.AGENT_PROTOCOL_AGENT,
       stepWaitMs: settings.AGENT_PROTOCOL_STEP_SECONDS * 1_000,
     },
-    a2a: { isEnabled: settings.A2A_ENABLED === 'true' },
->>>>>>> 97c78b1 (agent-protocol: the nine operations and step-stream, held tasks and files given to them)
+    a2a: {
+      isEnabled: settings.A2A_ENABLED === 'true',
+      blockingMs: settings.A2A_BLOCKING_SECONDS * 1_000,
+      confirmationState: settings.A2A_CONFIRMATION_STATE,
+    },
     agUi: { isEnabled: settings.AGUI_ENABLED === 'true' },
     chat: { isEnabled: settings.CHAT_ENABLED === 'true' },
   };

@@ -1,5 +1,5 @@
 import { DomainError, type TaskSnapshot } from '#lib/domain';
-import { type PlacedEvent, type RequestBody, type Step, STEP_EVENTS, StepBook } from '#lib/protocol/agent-protocol';
+import { type RequestBody, type Step, STEP_EVENTS, StepBook } from '#lib/protocol/agent-protocol';
 import type { AnswersService } from '../core/answers.service.js';
 import { assertScopes, type Caller } from '../core/caller.js';
 import type { LoggedEvent } from '../core/logged-events.js';
@@ -11,10 +11,10 @@ import { decodeStepAnswer } from './agent-protocol.mapping.js';
 
 export interface StepsPorts {
   readonly tasks: Pick<TasksService, 'snapshot'>;
-  readonly streams: Pick<StreamsService, 'follow'>;
+  readonly streams: Pick<StreamsService, 'follow' | 'select'>;
   readonly answers: Pick<AnswersService, 'resume'>;
   readonly releases: Pick<ReleasesService, 'release'>;
-  readonly records: Pick<TaskRecordsService, 'events' | 'stepCursor' | 'moveStepCursor'>;
+  readonly records: Pick<TaskRecordsService, 'stepCursor' | 'moveStepCursor'>;
 }
 
 /** A step to be executed. */
@@ -79,11 +79,9 @@ export class StepsService {
     return shown;
   }
 
-  private async book({ taskKey, taskId }: TaskSnapshot): Promise<StepBook> {
-    const book = new StepBook(taskId);
-    for (const { seq, type, payload } of await this.ports.records.events(taskKey, STEP_EVENTS)) {
-      book.apply({ seq, type, payload: JSON.parse(payload) as unknown } as PlacedEvent);
-    }
+  private async book(task: TaskSnapshot): Promise<StepBook> {
+    const book = new StepBook(task.taskId);
+    for (const event of await this.ports.streams.select(task, STEP_EVENTS)) book.apply(event);
     return book;
   }
 }

@@ -15,11 +15,7 @@ import {
 import { within } from '#lib/platform';
 import type { Caller } from './caller.js';
 import { type FrameFilter, FrameTextStream, isShown } from './frame-texts.js';
-<<<<<<< HEAD
 import { type LoggedEvent, LoggedEventStream, readFrame } from './logged-events.js';
-=======
-import { type LoggedEvent, LoggedEventStream } from './logged-events.js';
->>>>>>> 97c78b1 (agent-protocol: the nine operations and step-stream, held tasks and files given to them)
 import type { Quotas } from './quotas.js';
 import type { SeenTask, StreamHub } from './stream-hub.js';
 import type { Submitted } from './submissions.service.js';
@@ -107,7 +103,6 @@ export class StreamsService {
     return new LoggedEventStream(await this.hub.open({ ...seen, isEnded: isTerminal(seen.state) }, afterSeq));
   }
 
-<<<<<<< HEAD
   /** The events of these types that a task has so far, which this caller has seen. */
   async select(
     seen: Pick<SeenState, 'taskKey' | 'taskId'>,
@@ -115,7 +110,8 @@ export class StreamsService {
   ): Promise<readonly LoggedEvent[]> {
     const events = await this.log.select(seen.taskKey, types);
     return encodeFrames(seen.taskId, events).map(readFrame);
-=======
+  }
+
   /**
    * Reads the log of a task this caller has seen, from its first event, until `visit` has an answer; undefined when the time
    * is over, or the task. Rejects with the reason of `signal`, or `rate_limited` where too many wait.
@@ -143,7 +139,6 @@ export class StreamsService {
     } finally {
       slot.release();
     }
->>>>>>> 97c78b1 (agent-protocol: the nine operations and step-stream, held tasks and files given to them)
   }
 
   async page(caller: Caller, taskId: string, view: PageView): Promise<EventPage> {

@@ -2,10 +2,8 @@ import {
   type ArtifactRecord,
   type TaskRecord,
   DomainError,
-  type EventType,
   type NumberedPage,
   type PageWindow,
-  type StoredEvent,
   type TaskKey,
   type TaskRecords,
 } from '#lib/domain';
@@ -34,10 +32,6 @@ export class TaskRecordsService {
   /** Oldest first. */
   artifacts(taskKey: TaskKey, window: PageWindow): Promise<NumberedPage<ArtifactRecord>> {
     return this.records.artifacts(taskKey, window);
-  }
-
-  events(taskKey: TaskKey, types: readonly EventType[]): Promise<readonly StoredEvent[]> {
-    return this.records.events(taskKey, types);
   }
 
   /** The seq of the last event that was handed out as a step; 0: none was. */

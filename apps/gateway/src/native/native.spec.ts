@@ -220,7 +220,7 @@ const linked = {
   downloadExpiresAtMs: 600_000,
 };
 
-const artifacts: Fake<Pick<ArtifactsService, 'list' | 'get' | 'open' | 'link'>> = {
+const artifacts: Fake<Omit<ArtifactsService, 'content'>> = {
   list: async () => ({ items: [linked] }),
   get: async () => linked,
   open: async (link: ContentRequest) => {

@@ -1,5 +1,3 @@
-import type { StoredEvent } from '../envelope.js';
-import type { EventType } from '../event-table.js';
 import type { TaskId, TaskKey } from '../ids.js';
 import type { ArtifactRecord, TaskScope } from './task-store.js';
 
@@ -41,8 +39,6 @@ export abstract class TaskRecords {
   abstract list(scope: TaskScope, window: PageWindow): Promise<NumberedPage<TaskKey>>;
   /** Oldest first. */
   abstract artifacts(taskKey: TaskKey, window: PageWindow): Promise<NumberedPage<ArtifactRecord>>;
-  /** The events of these types, in order; of the last 10,000. */
-  abstract events(taskKey: TaskKey, types: readonly EventType[]): Promise<readonly StoredEvent[]>;
   /** The seq of the last event that was handed out as a step; 0: none was. */
   abstract stepCursor(taskKey: TaskKey): Promise<number>;
   /** Compare-and-set: false when somebody else has moved it from there. */

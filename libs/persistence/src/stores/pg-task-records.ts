@@ -1,21 +1,18 @@
 import {
   type ArtifactRecord,
   type TaskRecord,
-  type EventType,
   type NumberedPage,
   type PageWindow,
   type RecordLimits,
-  type StoredEvent,
   type TaskId,
   type TaskKey,
   TaskRecords,
   type TaskScope,
 } from '#lib/domain';
 import type { Database, Statement } from '../database.js';
-import { decodeEvent, EVENT_COLUMNS, type EventRow } from './event.rows.js';
 import { ARTIFACT_COLUMNS, type ArtifactRow, decodeArtifact } from './task.rows.js';
 
-/** Tasks, and events of one, that are looked at for one answer. */
+/** Tasks that are counted for one answer. */
 const MOST = 10_000;
 
 /** Tasks for wires that number their pages, in Postgres. */
@@ -48,11 +45,6 @@ export class PgTaskRecords extends TaskRecords {
   override async artifacts(taskKey: TaskKey, { offset, limit }: PageWindow): Promise<NumberedPage<ArtifactRecord>> {
     const rows = await this.database.query<ArtifactRow & { total: number }>(ARTIFACTS, [taskKey, offset, limit]);
     return numbered(rows, (row) => ((row.artifact_id as string | null) === null ? [] : [decodeArtifact(row)]));
-  }
-
-  override async events(taskKey: TaskKey, types: readonly EventType[]): Promise<readonly StoredEvent[]> {
-    const rows = await this.database.query<EventRow>(EVENTS_OF, [taskKey, types, MOST]);
-    return rows.map(decodeEvent);
   }
 
   override async stepCursor(taskKey: TaskKey): Promise<number> {
@@ -116,14 +108,6 @@ with page as (
 )
 select p.*, c.total from (select count(*)::int as total from artifacts where task_key = $1) c left join page p on true
 order by p.artifact_id`,
-};
-
-const EVENTS_OF: Statement = {
-  name: 'task-records.events',
-  text: `
-select * from (
-  select ${EVENT_COLUMNS} from events where task_key = $1 and event_type = any ($2) order by seq desc limit $3) e
-order by seq`,
 };
 
 const CURSOR: Statement = {

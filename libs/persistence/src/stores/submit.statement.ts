@@ -121,17 +121,7 @@ export const NAMED = `
 left join by_key k on k.tenant = i.tenant and k.owner = i.principal and k.key = i.idempotency_key and k.task_key <> i.task_key
 left join by_id d on d.tenant = i.tenant and d.key = i.task_id`;
 
-<<<<<<< HEAD
 const submit = (keys: string, answer: string): string => `
-=======
-/**
- * Keys, task, head, first event, audit record and outbox row of many submissions, in one statement; what is held has
- * none of the last. A batch must not hold the same key twice.
- */
-export const SUBMIT: Statement = {
-  name: 'task-store.submit',
-  text: `
->>>>>>> 97c78b1 (agent-protocol: the nine operations and step-stream, held tasks and files given to them)
 with input as (select * from ${unnestSubmissions(SUBMIT_COLUMNS)}),
 ${keys},
 fresh as (

@@ -5,6 +5,6 @@ export { decodeAnswer, decodeRequest } from './requests.js';
 export type { RequestBody, StepAnswer } from './requests.js';
 export { decodeCursor, encodeStepFrame } from './step-stream.js';
 export { encodeStep, STEP_EVENTS, StepBook } from './steps.js';
-export type { OpenWait, PlacedEvent, StepChange } from './steps.js';
+export type { OpenWait, StepChange } from './steps.js';
 export { ADDITIONAL_INPUT, encodeArtifact, encodeTask } from './tasks.js';
 export type { Artifact, FreeObject, Pagination, Step, StepStatus, StreamedStatus, Task } from './wire.js';
