@@ -17,5 +17,5 @@ export class ReadableVersions1764500000022 implements MigrationInterface {
 const UP = `
 alter table backend_versions add constraint backend_versions_readable check (
   json_typeof(policy::json) = 'object' and json_typeof(options::json) = 'object'
-  and json_typeof(policy::json -> 'tools') = 'array' and (policy::json ->> 'stallSeconds')::float8 > 0);
+  and json_typeof(policy::json -> 'tools') = 'array' and (policy::json ->> 'stallSeconds')::float8 >= 0);
 `;

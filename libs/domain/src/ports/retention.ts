@@ -7,4 +7,9 @@ export abstract class Retention {
   abstract prune(maxRows: number): Promise<number>;
   /** The same of audit records that `AuditPruningLedger` has named. */
   abstract pruneAudit(maxRows: number): Promise<number>;
+  /**
+   * One bounded step of what only runs need, as tools gave it: the answers to calls by token of tasks that have ended.
+   * @returns as above
+   */
+  abstract forgetCalls(maxRows: number): Promise<number>;
 }

@@ -17,6 +17,7 @@ export class RetentionSweep implements Sweep {
 
   async runOnce(): Promise<void> {
     const { retention } = this.ports;
+    await untilNone(() => retention.forgetCalls(BATCH));
     await untilNone(() => retention.prune(BATCH));
     await untilNone(() => retention.pruneAudit(AUDIT_BATCH));
   }

@@ -17,7 +17,7 @@ export class AgentsFileRow {
 /** As the migration has it, word for word: only the name is compared. */
 const IS_READABLE = `
   json_typeof(policy::json) = 'object' and json_typeof(options::json) = 'object'
-  and json_typeof(policy::json -> 'tools') = 'array' and (policy::json ->> 'stallSeconds')::float8 > 0`;
+  and json_typeof(policy::json -> 'tools') = 'array' and (policy::json ->> 'stallSeconds')::float8 >= 0`;
 
 @Entity('backend_versions')
 @Check('backend_versions_readable', IS_READABLE)

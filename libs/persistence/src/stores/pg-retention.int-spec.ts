@@ -110,6 +110,23 @@ const partitionOf = async (days: number): Promise<boolean> => {
   return rows[0]!.found;
 };
 
+describe('the answers to tool calls made by token', () => {
+  it('go soon after the end of their task, and stay while it goes on', async () => {
+    const [over, open] = [await ended(0), await submitted()];
+    for (const { taskKey } of [over, open])
+      await owner.query(
+        `insert into token_calls (task_key, tool_call_id, run_no, tool_name, digest, owner, held_until, answer)
+        select $1, n::text, 1, 't', '', gen_random_uuid(), clock_timestamp(), '{}' from generate_series(1, 3) n`,
+        [taskKey],
+      );
+    expect([await retention.forgetCalls(2), await retention.forgetCalls(2)]).toEqual([2, 1]);
+    expect(await retention.forgetCalls(2)).toBe(0);
+    expect(await tablesWith(over.taskKey)).not.toContain('token_calls');
+    expect(await count('token_calls where task_key = $1', open.taskKey)).toBe(3);
+    await cancel(open.taskKey);
+  });
+});
+
 describe('a task that ended longer ago than it is kept', () => {
   it('is removed with everything that hangs on it, and answers that it is gone', async () => {
     const step: EventBody = { type: 'step.started', payload: { step_id: 's', step_name: 'S' } };

@@ -26,6 +26,23 @@ audited as (
 select records + leaves + heads as removed from done`,
 };
 
+/**
+ * Nobody can ask for the answer to a call again once its task has ended, and unlike the log it holds what a tool gave word
+ * for word. Only the rows of tasks that go on stay, so that this looks at few.
+ */
+const FORGET_CALLS: Statement = {
+  name: 'retention.forget-calls',
+  text: `
+with due as (
+  select c.task_key, c.tool_call_id from token_calls c join tasks t using (task_key)
+  where t.finished_at is not null limit $1 for update of c skip locked
+),
+gone as (
+  delete from token_calls c using due d where c.task_key = d.task_key and c.tool_call_id = d.tool_call_id returning 1
+)
+select count(*)::int as removed from gone`,
+};
+
 /** Nobody asks for it: it is due. */
 const DEED: AuditEntry = {
   tenant: '*',
@@ -46,6 +63,11 @@ export class PgRetention extends Retention {
 
   override async prune(maxRows: number): Promise<number> {
     const [row] = await this.database.query<{ removed: number }>(PRUNE, [maxRows, ...auditValues(DEED)]);
+    return row?.removed ?? 0;
+  }
+
+  override async forgetCalls(maxRows: number): Promise<number> {
+    const [row] = await this.database.query<{ removed: number }>(FORGET_CALLS, [maxRows]);
     return row?.removed ?? 0;
   }
 
