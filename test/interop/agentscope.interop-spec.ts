@@ -353,3 +353,43 @@ describe('a plain caller', () => {
     expect((await ask(there, `/${numbered}/wait`)).body['result']).toBe('7');
   });
 });
+
+describe('a gateway on which people answer elsewhere, that streams nothing and answers like the original', () => {
+  let apart: Place;
+
+  beforeAll(async () => {
+    const { url } = await installation.addGateway({
+      ...{ AGENTSCOPE_HITL: 'false', AGENTSCOPE_STREAMING: 'false' },
+      ...{ AGENTSCOPE_STRICT: 'true', AGENTSCOPE_STREAM_SECONDS: '1' },
+    });
+    apart = { url, key: ADMIN_KEY };
+  });
+
+  it('shows a task that waits as one that goes on, waits no longer than it may, and takes no answer', async () => {
+    const taskId = newId();
+    await ask(apart, '', { body: submission(taskId, 'Go on.', { agent_id: 'supervised' }) });
+    await call(`${here.url}/v1/tasks/${taskId}/wait`);
+    const running = { status: 'running', state: 'running' };
+    expect((await ask(apart, `/${taskId}`)).body).toEqual({ task_id: taskId, ...running });
+    expect((await ask(apart, `/${taskId}/wait?timeout_seconds=0`)).body).toEqual({
+      ...{ status: 'error', state: 'running', error: 'wait timeout after 1000 ms', timed_out: true },
+    });
+    const body = { decisions: [{ toolCallId: 'call_1', approved: true }] };
+    expect(await ask(apart, `/${taskId}/resume`, { body })).toEqual({
+      ...{ status: 409, body: { error: 'HITL is disabled on this server' } },
+    });
+    expect((await ask(here, `/${taskId}/resume`, { body })).status).toBe(200);
+    expect((await ask(here, `/${taskId}/wait`)).body['status']).toBe('success');
+  });
+
+  it('has no streams, in words that no client takes for a task that is gone', async () => {
+    const { status, response } = await knock(apart, '/nothing/events', { headers: { accept: 'text/event-stream' } });
+    expect([status, await textOf(response)]).toEqual([501, '{"error":"streaming is disabled"}']);
+  });
+
+  it('tells what is unknown as the original does', async () => {
+    const error = 'task not found';
+    expect(await ask(apart, '/nothing')).toEqual({ status: 200, body: { task_id: 'nothing', status: 'error', error } });
+    expect((await ask(apart, '/nothing/cancel', { method: 'POST' })).status).toBe(200);
+  });
+});

@@ -176,6 +176,17 @@ describe('a task in Postgres', () => {
     expect((await claim(plain))[0]).toMatchObject({ clientTools: null, allowedTools: ['of-backend'] });
   });
 
+  it('is seen by those whose it is and by those who reach all of its tenant, and by nobody else', async () => {
+    const taskKey = await submitted();
+    const taskId = taskKey as string as TaskId;
+    const alice = { tenant: 'acme', principal: 'alice' };
+    const scopes = [alice, { tenant: 'acme' }, { tenant: 'acme', principal: 'bob' }, { tenant: 'other' }];
+    const found = { taskKey, taskId, state: 'queued', lastSeq: 1 };
+    const asked = [{ scope: alice, taskId: 'none' as TaskId }, ...scopes.map((scope) => ({ scope, taskId }))];
+    expect(await tasks.seen(asked)).toEqual([undefined, found, found, undefined, undefined]);
+    expect(await tasks.seen([])).toEqual([]);
+  });
+
   it('brings every run the artifacts its input names', async () => {
     const artifact = {
       artifact_id: 'art_1',

@@ -21,11 +21,11 @@ function start(scene: Scene, kind: Kind, id: string, isShown: boolean): readonly
 }
 
 function grow(scene: Scene, kind: Kind, { message_id: id, text }: Payload<'message.delta'>): readonly Piece[] {
-  const key = keyOf(kind, id);
-  const block = scene.blocks.get(key) ?? { isShown: true, isSpoken: true };
+  const known = scene.blocks.get(keyOf(kind, id));
+  const begun = known ? [] : start(scene, kind, id, true);
+  const block = scene.blocks.get(keyOf(kind, id))!;
   block.isSpoken = true;
-  scene.blocks.set(key, block);
-  return block.isShown ? [delta(scene, kind, id, { at: 0, text })] : [];
+  return block.isShown ? [...begun, delta(scene, kind, id, text)] : [];
 }
 
 function end(
@@ -39,7 +39,7 @@ function end(
   if (!(block?.isShown ?? role === 'assistant')) return [];
   return [
     ...(block ? [] : [edge(scene, kind, id, 'START')]),
-    ...(block?.isSpoken || text === '' ? [] : [delta(scene, kind, id, { at: 1, text })]),
+    ...(block?.isSpoken || text === '' ? [] : [delta(scene, kind, id, text)]),
     edge(scene, kind, id, 'END'),
   ];
 }
@@ -49,14 +49,9 @@ function edge({ replyId }: Scene, kind: Kind, blockId: string, what: 'START' | '
   return { at: what === 'START' ? 0 : 2, type: 'AGENT_EVENT', source };
 }
 
-function delta(
-  { replyId }: Scene,
-  kind: Kind,
-  blockId: string,
-  { at, text }: { readonly at: number; readonly text: string },
-): Piece {
+function delta({ replyId }: Scene, kind: Kind, blockId: string, text: string): Piece {
   const source = { type: `${kind}_BLOCK_DELTA`, replyId, blockId, delta: text };
-  return { at, type: `${kind}_DELTA`, text, source };
+  return { at: 1, type: `${kind}_DELTA`, text, source };
 }
 
 /** A message and a thought may have the same id. */
