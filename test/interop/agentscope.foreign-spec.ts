@@ -54,7 +54,7 @@ describeWithJava("AgentScope's own Java client", () => {
   const told = (taskId: string, status: string): Promise<JavaEvent[]> =>
     until(() => {
       const events = java.eventsOf(taskId);
-      return events.some(({ event }) => event.status === status) && events;
+      return events.some(({ event }) => event.status === status) ? events : undefined;
     });
 
   const status = (taskId: string): Promise<unknown> => java.ask({ op: 'status', url: there, taskId });

@@ -188,6 +188,21 @@ describe('the events of a task', () => {
     expect(toolCalls).toMatchObject([{ input: { prompt: 'Which?' } }, { input: { raw: ['a'] }, content: '["a"]' }]);
   });
 
+  it('begin anew with each run: what a lost one has left open is told again', () => {
+    const retrying: EventBody = { type: 'task.retrying', payload: { run_no: 2, runtime_id: 'r', reason: 'lost' } };
+    const events = encode('full', [
+      { type: 'message.delta', payload: { message_id: 'm1', text: 'He' } },
+      { type: 'tool.invoked', payload: CALL },
+      retrying,
+      { type: 'message.completed', payload: { message_id: 'm1', role: 'assistant', text: 'Hello' } },
+      { type: 'tool.denied', payload: { ...CALL, reason: 'no' } },
+    ]);
+    expect(events.map(({ type, text = '' }) => `${type} ${text}`.trim())).toEqual([
+      ...['TEXT_DELTA He', 'TOOL_CALL_START', 'TOOL_CALL_END'],
+      ...['RUN_STARTED', 'TEXT_DELTA Hello', 'TOOL_CALL_START', 'TOOL_CALL_END', 'TOOL_RESULT'],
+    ]);
+  });
+
   it('tell what was decided when the run goes on with it, in a reply of its own', () => {
     const decisions = [{ tool_call_id: 'c1', approved: true, edited_args: { cmd: 'pwd' } }];
     const resumed: EventBody = { type: 'task.resumed', payload: { wait_id: 'w', decided_by: 'bob', decisions } };
