@@ -19,6 +19,7 @@ import { SessionOwners1764500000020 } from './0020-session-owners.js';
 import { ReadableVersions1764500000022 } from './0022-readable-versions.js';
 import { AuditRetention1764500000023 } from './0023-audit-retention.js';
 import { HeldTasks1764500000025 } from './0025-held-tasks.js';
+import { Threads1764500000027 } from './0027-threads.js';
 
 /** In the order they are applied. */
 export const MIGRATIONS = [
@@ -43,4 +44,5 @@ export const MIGRATIONS = [
   ReadableVersions1764500000022,
   AuditRetention1764500000023,
   HeldTasks1764500000025,
+  Threads1764500000027,
 ];

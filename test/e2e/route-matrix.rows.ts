@@ -1,4 +1,5 @@
 import type { Scope } from '#lib/domain';
+import { AGUI_ROWS } from './route-matrix.ag-ui.js';
 import { until } from '../support/until.js';
 
 /** Makes a request and answers its body. */
@@ -105,7 +106,6 @@ const ofAgentsTask = ({ task }: World): Ask => ({ params: { agent: 'scripted', i
 const MESSAGE = { message: { messageId: 'matrix', role: 'ROLE_USER', parts: [{ text: 'said' }] } };
 const MESSAGE_03 = { request: { messageId: 'matrix-03', role: 'ROLE_USER', content: [{ text: 'said' }] } };
 const RPC = { jsonrpc: '2.0', id: 1, method: 'tasks/get', params: { id: 'nothing' } };
-
 /**
  * One row for each route of `/openapi.json`, by path. A new route needs one: say which scopes it takes, make a request its
  * owner may make, and say whose things it names.
@@ -348,4 +348,6 @@ export const ROWS: readonly RouteRow[] = [
 
   // operations
   { route: 'GET /metrics', needs: ['metrics:read'] },
+
+  ...AGUI_ROWS,
 ];

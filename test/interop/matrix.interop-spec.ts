@@ -4,12 +4,13 @@ import { createDatabase, type TestDatabase } from '../support/database.js';
 import { ADMIN_KEY, Installation } from '../support/installation.js';
 import { testRedisUrl } from '../support/redis.js';
 import { agentScope } from './drivers/agentscope.driver.js';
+import { agUi } from './drivers/ag-ui.driver.js';
 import type { Driver, Place } from './drivers/driver.js';
 import { a2a } from './drivers/a2a.driver.js';
 import { native } from './drivers/native.driver.js';
 
 /** Every protocol there is. */
-const DRIVERS: readonly Driver[] = [native, agentScope, a2a];
+const DRIVERS: readonly Driver[] = [native, agentScope, a2a, agUi];
 
 let database: TestDatabase;
 let installation: Installation;

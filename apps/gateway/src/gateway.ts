@@ -9,6 +9,7 @@ import { hashSecret } from '#lib/security';
 import { ToolDirectory } from '#lib/tools';
 import type { INestApplication } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { requestHeadersOf } from './ag-ui/ag-ui.options.js';
 import type { GatewayConfig } from './config.js';
 import { ensureAdminKey } from './core/admin-key.js';
 import { AgentDirectory } from './core/agent.directory.js';
@@ -48,6 +49,7 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
       new EdgeAdapter({
         ...config,
         metrics: infrastructure.ports.metrics,
+        corsHeaders: requestHeadersOf(config.protocols.agUi),
         isSecure: config.publicUrl?.startsWith('https:') ?? false,
       }),
       { bodyParser: false, logger: false, abortOnError: false },

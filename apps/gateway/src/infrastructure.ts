@@ -31,6 +31,7 @@ import {
   PgSessionStore,
   PgTaskRecords,
   PgTaskStore,
+  PgThreadStore,
   PgToolStore,
   PgUploadStore,
   PgUsageStore,
@@ -153,6 +154,7 @@ type Stores = Pick<
   | 'sessions'
   | 'agents'
   | 'toolStore'
+  | 'threads'
   | 'keys'
   | 'removals'
   | 'retention'
@@ -179,6 +181,7 @@ function storesOver(
     sessions: new PgSessionStore(requests),
     agents: new PgAgentStore(source),
     toolStore: new PgToolStore(requests),
+    threads: new PgThreadStore(requests),
     keys: new PgKeyStore(source),
     removals: new PgBlobRemovals(requests),
     retention: new PgRetention(requests),

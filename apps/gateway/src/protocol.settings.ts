@@ -3,6 +3,7 @@ import type { AgentScopeOptions } from './agentscope/agentscope.options.js';
 import type { AgentProtocolOptions } from './agent-protocol/agent-protocol.options.js';
 import type { A2aOptions } from './a2a/a2a.options.js';
 import type { AgUiOptions } from './ag-ui/ag-ui.options.js';
+import { AGUI_SETTINGS, agUiOptionsOf } from './ag-ui.settings.js';
 import type { ChatOptions } from './chat/chat.options.js';
 
 const onOff = { default: 'true', ...oneOf('true', 'false') } as const;
@@ -46,6 +47,7 @@ export const PROTOCOL_SETTINGS = {
     ...oneOf('input-required', 'auth-required'),
   },
   AGUI_ENABLED: { meaning: '`false`: AG-UI is not served.', ...onOff },
+  ...AGUI_SETTINGS,
   CHAT_ENABLED: { meaning: '`false`: Chat Completions is not served.', ...onOff },
 } as const;
 
@@ -77,7 +79,7 @@ export function protocolOptionsOf(settings: SettingValues<typeof PROTOCOL_SETTIN
       blockingMs: settings.A2A_BLOCKING_SECONDS * 1_000,
       confirmationState: settings.A2A_CONFIRMATION_STATE,
     },
-    agUi: { isEnabled: settings.AGUI_ENABLED === 'true' },
+    agUi: agUiOptionsOf(settings.AGUI_ENABLED === 'true', settings),
     chat: { isEnabled: settings.CHAT_ENABLED === 'true' },
   };
 }

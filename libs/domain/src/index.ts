@@ -200,6 +200,8 @@ export type {
   PageRequest,
   ArtifactRecord,
 } from './ports/task-store.js';
+export { ThreadStore } from './ports/thread-store.js';
+export type { NewThreadRun, Thread, ThreadName, ThreadReservation, ThreadRun } from './ports/thread-store.js';
 export { UsageStore } from './ports/usage-store.js';
 export type { GatewayUsage, OpenTasks, OpenUse, UsagePeriod } from './ports/usage-store.js';
 export { WebhookStore } from './ports/webhook-store.js';
@@ -251,8 +253,8 @@ export type {
   ToolRules,
   ToolVerdict,
 } from './tool-policy.js';
-export { toolsOn, effectiveTools } from './tool-wishes.js';
-export type { ClientTool, ToolWishes } from './tool-wishes.js';
+export { toolsOn, effectiveTools, CLIENT_TOOL_MODES } from './tool-wishes.js';
+export type { ClientTool, ClientToolMode, ToolWishes } from './tool-wishes.js';
 export { TransitionError, statesBefore, transition, isStepEvent, stepTransition } from './transition.js';
 export type { StepEventType } from './transition.js';
 export { encodeNotice, encodeTestNotice, isWebhookId, WEBHOOK_EVENTS } from './webhook.js';

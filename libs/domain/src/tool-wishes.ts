@@ -5,6 +5,16 @@ export interface ClientTool {
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
+/**
+ * What the tools of a caller are beside those of the agent. `refuse`: a clash of names, or a runner that cannot hand out
+ * calls, refuses the task. The others take what comes as an offer, of which a runner that cannot use it makes no use:
+ * `client_first`: of two tools of one name the caller's is used. `client_only`: the agent has no other tools.
+ * `agent_only`: the caller's are left out.
+ */
+export const CLIENT_TOOL_MODES = ['refuse', 'client_first', 'client_only', 'agent_only'] as const;
+/** One of the modes. */
+export type ClientToolMode = (typeof CLIENT_TOOL_MODES)[number];
+
 /** How a caller narrows the tools of a task; both absent: not at all. */
 export interface ToolWishes {
   /** Only these; absent: whatever the agent and its route give. */

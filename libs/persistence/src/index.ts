@@ -23,6 +23,7 @@ export { PgDatabaseHealth } from './stores/pg-database-health.js';
 export { PgPartitions } from './stores/pg-partitions.js';
 export { PgRetention } from './stores/pg-retention.js';
 export { PgSecretStore } from './stores/pg-secret-store.js';
+export { PgThreadStore } from './stores/pg-thread-store.js';
 export { PgToolStore } from './stores/pg-tool-store.js';
 export { PgUploadStore } from './stores/pg-upload-store.js';
 export { PgUsageStore } from './stores/pg-usage-store.js';

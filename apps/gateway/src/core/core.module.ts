@@ -14,6 +14,7 @@ import {
   RunQueue,
   type SessionStore,
   TaskStore,
+  ThreadStore,
   type ToolStore,
   TaskTokens,
   type UploadStore,
@@ -39,10 +40,8 @@ import { CancellationsService } from './cancellations.service.js';
 import type { LimitTable } from './limits.js';
 import { Quotas } from './quotas.js';
 import { heldTaskServices, type HeldTaskPorts } from './held-tasks.js';
-import { DeliveriesService } from './deliveries.service.js';
-import { DeliveriesWorker, type DeliveryOptions } from './deliveries.worker.js';
-import { DeliverySender, type WebhookSigning } from './delivery.sender.js';
-import { DestinationCheck } from './destination.check.js';
+import type { DeliveryOptions } from './deliveries.worker.js';
+import type { WebhookSigning } from './delivery.sender.js';
 import { ResultsService } from './results.service.js';
 import { RunEnqueuer } from './run.enqueuer.js';
 import { RunTokensService } from './run-tokens.service.js';
@@ -56,7 +55,7 @@ import { ToolsService } from './tools.service.js';
 import { TasksService } from './tasks.service.js';
 import { ToolCallsService } from './tool-calls.service.js';
 import { UploadsService } from './uploads.service.js';
-import { WebhooksService } from './webhooks.service.js';
+import { webhookServices } from './webhook-services.js';
 
 /** What the core stands on. */
 export interface CorePorts extends CallerPorts, HeldTaskPorts {
@@ -67,6 +66,7 @@ export interface CorePorts extends CallerPorts, HeldTaskPorts {
   readonly log: EventLog;
   readonly agents: AgentStore;
   readonly toolStore: ToolStore;
+  readonly threads: ThreadStore;
   readonly toolOptions: ToolOptions;
   readonly audit: AuditTrail;
   readonly auditReader: AuditReader;
@@ -114,6 +114,7 @@ function portProviders(ports: CorePorts): readonly NamedProvider[] {
     { provide: Logger, useValue: ports.logger },
     { provide: PromMetrics, useValue: ports.metrics },
     { provide: TaskStore, useValue: ports.tasks },
+    { provide: ThreadStore, useValue: ports.threads },
     { provide: EventLog, useValue: ports.log },
     { provide: AgentStore, useValue: ports.agents },
     { provide: AuditTrail, useValue: ports.audit },
@@ -286,35 +287,6 @@ function artifactServices(ports: CorePorts): readonly NamedProvider[] {
       useFactory: (artifacts: ArtifactsService, quotas: Quotas) =>
         new UploadsService({ ...ports, quotas }, artifacts, ports.maxUploadBytes),
       inject: [ArtifactsService, Quotas],
-    },
-  ];
-}
-
-/** What is told to others, and who tells it. */
-function webhookServices(ports: CorePorts): readonly NamedProvider[] {
-  return [
-    { provide: DestinationCheck, useFactory: () => new DestinationCheck(ports.outbound) },
-    { provide: DeliverySender, useFactory: () => new DeliverySender(ports, ports.delivery.timeoutMs) },
-    {
-      provide: DeliveriesWorker,
-      useFactory: (sender: DeliverySender) => new DeliveriesWorker(ports, sender, ports.delivery),
-      inject: [DeliverySender],
-    },
-    {
-      provide: CallbacksService,
-      useFactory: (check: DestinationCheck) => new CallbacksService(ports.webhooks, ports.signing, check),
-      inject: [DestinationCheck],
-    },
-    {
-      provide: WebhooksService,
-      useFactory: (check: DestinationCheck, sender: DeliverySender) => new WebhooksService(ports, check, sender),
-      inject: [DestinationCheck, DeliverySender],
-    },
-    {
-      provide: DeliveriesService,
-      useFactory: (webhooks: WebhooksService, tasks: TasksService) =>
-        new DeliveriesService(ports.deliveries, webhooks, tasks),
-      inject: [WebhooksService, TasksService],
     },
   ];
 }

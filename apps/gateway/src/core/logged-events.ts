@@ -1,4 +1,5 @@
 import { envelopeOf, type EventBody, type EventId, type Frame } from '#lib/domain';
+import { within } from '#lib/platform';
 import type { FeedReader } from './task-feed.js';
 
 /** An event as the log has it, read. `seq` is 0 for a heartbeat, which is live only and has no id. */
@@ -23,6 +24,8 @@ export function readFrame(frame: Frame): LoggedEvent {
  * `return()` settles a `next()` that waits.
  */
 export class LoggedEventStream implements AsyncIterableIterator<readonly LoggedEvent[]> {
+  private pending: Promise<IteratorResult<readonly LoggedEvent[], undefined>> | undefined;
+
   constructor(private readonly reader: FeedReader) {}
 
   [Symbol.asyncIterator](): this {
@@ -30,12 +33,26 @@ export class LoggedEventStream implements AsyncIterableIterator<readonly LoggedE
   }
 
   async next(): Promise<IteratorResult<readonly LoggedEvent[], undefined>> {
-    const next = await this.reader.next();
-    return next.done ? next : { done: false, value: next.value.map(readFrame) };
+    const next = await (this.pending ?? this.read());
+    this.pending = undefined;
+    return next;
+  }
+
+  /** Undefined when nothing has come in time; what comes later is the next one's. */
+  async nextWithin(ms: number): Promise<IteratorResult<readonly LoggedEvent[], undefined> | undefined> {
+    this.pending ??= this.read();
+    const next = await within(this.pending, ms);
+    if (next) this.pending = undefined;
+    return next;
   }
 
   async return(): Promise<IteratorResult<readonly LoggedEvent[], undefined>> {
     await this.reader.return();
     return { done: true, value: undefined };
+  }
+
+  private async read(): Promise<IteratorResult<readonly LoggedEvent[], undefined>> {
+    const next = await this.reader.next();
+    return next.done ? next : { done: false, value: next.value.map(readFrame) };
   }
 }

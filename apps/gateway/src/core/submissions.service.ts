@@ -2,6 +2,7 @@ import {
   type BackendVersion,
   canonicalJson,
   chooseBackend,
+  type ClientToolMode,
   DomainError,
   encodeFrame,
   type EventDraft,
@@ -52,6 +53,8 @@ export interface SubmitRequest {
   readonly context?: RawJson;
   /** Tools the caller runs itself: an array. */
   readonly tools?: RawJson;
+  /** Absent: `refuse`. */
+  readonly clientToolMode?: ClientToolMode;
   /** 1 to 2,592,000; absent: the agent's. */
   readonly deadlineSeconds?: number;
   /** Where what becomes of it is to be told. */
@@ -190,7 +193,10 @@ export class SubmissionsService {
     const on = (chosen: Backend): Submission => ({
       ...keys,
       ...terms,
-      ...toolTermsOf(tools, routed, this.agents.capabilitiesOf(chosen.runner)?.clientTools ?? false),
+      ...toolTermsOf(tools, routed, {
+        takesClientTools: this.agents.capabilitiesOf(chosen.runner)?.clientTools ?? false,
+        mode: request.clientToolMode,
+      }),
       agentId: routed.agent.id,
       type: request.type,
       userId: context.userId,

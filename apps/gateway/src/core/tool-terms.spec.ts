@@ -47,11 +47,13 @@ describe('what a request says of tools', () => {
     ],
     [{ allow_tools: ['a', 'b'], deny_rules: [{ tool_name: 'a', rule_content: 'rm *' }] }, { allowedTools: ['b'] }],
   ])('%j narrows the tools to %j', (context, expected) => {
-    expect(toolTermsOf(read(context), routed(), true)).toEqual(expected);
+    expect(toolTermsOf(read(context), routed(), { takesClientTools: true })).toEqual(expected);
   });
 
   it('narrows what the route has narrowed', () => {
-    const terms = toolTermsOf(read({ allow_tools: ['a', 'b'] }), routed({ routeTools: ['b', 'c'] }), true);
+    const terms = toolTermsOf(read({ allow_tools: ['a', 'b'] }), routed({ routeTools: ['b', 'c'] }), {
+      takesClientTools: true,
+    });
     expect(terms).toEqual({ allowedTools: ['b'] });
   });
 
@@ -98,7 +100,7 @@ describe('tools a caller runs itself', () => {
       { name: 'gone' },
       { name: 'bare', description: null },
     ]);
-    const { clientTools } = toolTermsOf(request, routed(), true);
+    const { clientTools } = toolTermsOf(request, routed(), { takesClientTools: true });
     expect(JSON.parse(clientTools!)).toEqual([
       TOOL,
       { name: 'bare', description: '', parameters: { type: 'object', properties: {} } },
@@ -106,7 +108,9 @@ describe('tools a caller runs itself', () => {
   });
 
   it('are not narrowed by what the caller allows of the tools of the server', () => {
-    const { clientTools, allowedTools } = toolTermsOf(read({ allow_tools: ['a'] }, [TOOL]), routed(), true);
+    const { clientTools, allowedTools } = toolTermsOf(read({ allow_tools: ['a'] }, [TOOL]), routed(), {
+      takesClientTools: true,
+    });
     expect([clientTools, allowedTools]).toEqual([JSON.stringify([TOOL]), ['a']]);
   });
 
@@ -179,8 +183,14 @@ describe('tools a caller runs itself', () => {
 
   it('are refused where the name is taken, and where nobody can hand their calls over', () => {
     const request = read({}, [TOOL, { name: 'b' }]);
-    expect(faults(() => toolTermsOf(request, routed(), true))).toEqual(['unsupported_input', '/tools/1/name']);
-    expect(faults(() => toolTermsOf(read({}, [TOOL]), routed(), false))).toEqual(['unsupported_input', '/tools']);
-    expect(toolTermsOf(read({}, []), routed(), false)).toEqual({});
+    expect(faults(() => toolTermsOf(request, routed(), { takesClientTools: true }))).toEqual([
+      'unsupported_input',
+      '/tools/1/name',
+    ]);
+    expect(faults(() => toolTermsOf(read({}, [TOOL]), routed(), { takesClientTools: false }))).toEqual([
+      'unsupported_input',
+      '/tools',
+    ]);
+    expect(toolTermsOf(read({}, []), routed(), { takesClientTools: false })).toEqual({});
   });
 });

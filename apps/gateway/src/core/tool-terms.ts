@@ -1,6 +1,7 @@
 import {
   type AgentDeclaration,
   type ClientTool,
+  type ClientToolMode,
   effectiveTools,
   type Fault,
   faulty,
@@ -35,28 +36,42 @@ export function readToolRequest(context: Readonly<Record<string, unknown>>, tool
   return { ...readToolWishes(context), clientTools: decodeClientTools(sent) };
 }
 
+/** How the caller's tools meet the agent's. */
+export interface ToolMeeting {
+  /** Whether the chosen runner can hand a call to the caller. */
+  readonly takesClientTools: boolean;
+  /** Absent: `refuse`. */
+  readonly mode?: ClientToolMode | undefined;
+}
+
 /**
  * The tools a task gets.
- * @param takesClientTools whether the chosen runner can hand a call to the caller.
- * @throws DomainError `unsupported_input` when it cannot, or when a name means a tool of the agent already.
+ * @throws DomainError `unsupported_input` in mode `refuse` when the runner cannot hand out calls, or when a name means a
+ * tool of the agent already.
  */
-export function toolTermsOf(
-  { clientTools, wishes }: ToolRequest,
-  { agent, route }: Routed,
-  takesClientTools: boolean,
-): ToolTerms {
+export function toolTermsOf(request: ToolRequest, routed: Routed, meeting: ToolMeeting): ToolTerms {
+  const { wishes } = request;
+  const mode = meeting.mode ?? 'refuse';
+  const isUnused = mode === 'agent_only' || (mode !== 'refuse' && !meeting.takesClientTools);
+  const clientTools = isUnused ? [] : request.clientTools;
+  if (mode === 'refuse') refuseClashes(clientTools, routed, meeting.takesClientTools);
+  const offered = clientTools.filter(({ name }) => !wishes.deny?.includes(name));
+  const own = effectiveTools(toolsOn(routed.agent.tools, routed.route.tools), wishes);
+  const kept = mode === 'client_only' ? [] : own.filter((tool) => !offered.some(({ name }) => name === tool));
+  const narrowed = wishes.allow !== undefined || (wishes.deny ?? []).length > 0 || kept.length < own.length;
+  return {
+    ...(offered.length > 0 ? { clientTools: JSON.stringify(offered) } : {}),
+    ...(narrowed ? { allowedTools: kept } : {}),
+  };
+}
+
+function refuseClashes(clientTools: readonly ClientTool[], { agent }: Routed, takesClientTools: boolean): void {
   if (clientTools.length > 0 && !takesClientTools) {
     const message = `the agent ${agent.id} cannot hand calls of tools to its caller`;
     throw faulty('unsupported_input', [{ path: '/tools', code: 'not_supported', message }]);
   }
   const clashes = clientTools.flatMap(({ name }, index) => (agent.tools.includes(name) ? clashAt(index, agent) : []));
   if (clashes.length > 0) throw faulty('unsupported_input', clashes);
-  const offered = clientTools.filter(({ name }) => !wishes.deny?.includes(name));
-  const narrowed = wishes.allow !== undefined || (wishes.deny ?? []).length > 0;
-  return {
-    ...(offered.length > 0 ? { clientTools: JSON.stringify(offered) } : {}),
-    ...(narrowed ? { allowedTools: effectiveTools(toolsOn(agent.tools, route.tools), wishes) } : {}),
-  };
 }
 
 /** What to tell a caller whose task was taken, of how its wishes were understood. */

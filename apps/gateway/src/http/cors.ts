@@ -17,7 +17,7 @@ const REQUEST_HEADERS = [
   'X-API-Mode',
   'X-Request-ID',
   'X-SHA256',
-].join(', ');
+];
 /** What it may read besides what browsers always show. */
 const ANSWER_HEADERS = [
   'Accept-Ranges',
@@ -40,9 +40,12 @@ const MAX_AGE = '600';
  */
 export class Cors {
   private readonly origins: ReadonlySet<string>;
+  private readonly requestHeaders: string;
 
-  constructor(origins: readonly string[]) {
+  /** `headers`: what pages may send besides. */
+  constructor(origins: readonly string[], headers: readonly string[] = []) {
     this.origins = new Set(origins);
+    this.requestHeaders = [...REQUEST_HEADERS, ...headers].join(', ');
   }
 
   /** True when the request was a preflight and is answered. */
@@ -58,7 +61,7 @@ export class Cors {
       return false;
     }
     response.setHeader('Access-Control-Allow-Methods', METHODS);
-    response.setHeader('Access-Control-Allow-Headers', REQUEST_HEADERS);
+    response.setHeader('Access-Control-Allow-Headers', this.requestHeaders);
     response.setHeader('Access-Control-Max-Age', MAX_AGE);
     response.statusCode = 204;
     response.end();

@@ -21,6 +21,8 @@ export interface EdgeOptions {
   readonly metrics?: Metrics;
   /** Origins whose pages may read answers; exact. */
   readonly corsOrigins?: readonly string[];
+  /** Header fields those may send besides the usual ones. */
+  readonly corsHeaders?: readonly string[];
   /** Callers come by https. */
   readonly isSecure?: boolean;
   /** Connections at once; those beyond are closed as they come. */
@@ -64,7 +66,8 @@ export class EdgeAdapter extends ExpressAdapter {
   override initHttpServer(): void {
     const app = this.getInstance<Express>();
     class EdgeRequest extends IncomingMessage {}
-    const { metrics = NO_METRICS, corsOrigins = [], isSecure = false, maxConnections = 0 } = this.edge;
+    const { metrics = NO_METRICS, corsOrigins = [], corsHeaders = [] } = this.edge;
+    const { isSecure = false, maxConnections = 0 } = this.edge;
     const headers = staticHeaders(isSecure);
     class EdgeResponse extends ServerResponse {
       override writeHead(status: number, ...rest: HeadArguments): this {
@@ -72,7 +75,7 @@ export class EdgeAdapter extends ExpressAdapter {
         return super.writeHead(status, ...(rest as [OutgoingHttpHeaders?]));
       }
     }
-    const cors = new Cors(corsOrigins);
+    const cors = new Cors(corsOrigins, corsHeaders);
     app.request = adopt(EdgeRequest.prototype, app.request);
     app.response = adopt(EdgeResponse.prototype, app.response);
     const listener = (req: EdgeRequest, res: EdgeResponse): void => {

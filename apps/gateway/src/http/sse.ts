@@ -26,7 +26,10 @@ const HEADERS = {
 const NOBODY: ReadonlySet<Caller> = new Set();
 
 /** Frames ready to be written. `return()` must also settle a `next()` that is waiting. */
-export type FrameSource = AsyncIterable<string | Uint8Array>;
+export type FrameSource = AsyncIterable<string | Uint8Array> & {
+  /** What is still to be said when the stream is ended from here, before it has come to its own end. */
+  farewell?(): string;
+};
 
 /** The open event streams of this process. */
 export class EventStreams {
@@ -132,6 +135,7 @@ class EventStream {
 
   async run(source: FrameSource, isWanted: boolean): Promise<void> {
     const { response } = this;
+    const farewell = (): string => source.farewell?.() ?? '';
     this.iterator = source[Symbol.asyncIterator]();
     if (this.isGone) return this.release();
     response.writeHead(200, HEADERS);
@@ -147,7 +151,7 @@ class EventStream {
     } finally {
       this.sendHeaders();
       this.release();
-      if (!this.isGone && !response.destroyed) response.end(this.isEnding ? RETRY : undefined);
+      if (!this.isGone && !response.destroyed) response.end(this.isEnding ? farewell() + RETRY : undefined);
     }
   }
 
@@ -164,7 +168,8 @@ class EventStream {
     while (!this.isOver) {
       const next = await iterator.next();
       this.sendHeaders();
-      if (next.done === true || this.isOver) return;
+      // What the source has given away is not in its farewell.
+      if (next.done === true || this.isGone) return;
       if (!this.response.write(next.value)) await new Promise<void>((resolve) => (this.wake = resolve));
     }
   }
