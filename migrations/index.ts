@@ -20,6 +20,7 @@ import { ReadableVersions1764500000022 } from './0022-readable-versions.js';
 import { AuditRetention1764500000023 } from './0023-audit-retention.js';
 import { HeldTasks1764500000025 } from './0025-held-tasks.js';
 import { Threads1764500000027 } from './0027-threads.js';
+import { Watchers1764500000028 } from './0028-watchers.js';
 
 /** In the order they are applied. */
 export const MIGRATIONS = [
@@ -45,4 +46,5 @@ export const MIGRATIONS = [
   AuditRetention1764500000023,
   HeldTasks1764500000025,
   Threads1764500000027,
+  Watchers1764500000028,
 ];

@@ -246,6 +246,15 @@ export const ROWS: readonly RouteRow[] = [
     names: 'principal',
   },
 
+  // chat
+  {
+    route: 'POST /v1/chat/completions',
+    needs: ['tasks:submit'],
+    ask: () => ({ body: { model: 'scripted', messages: [{ role: 'user', content: 'Go on.' }] } }),
+  },
+  { route: 'GET /v1/models', needs: ['agents:read'] },
+  { route: 'GET /v1/models/{id}', needs: ['agents:read'], ask: named('strict'), names: 'tenant' },
+
   // runtime
   { route: 'GET /.well-known/jwks.json', needs: 'public' },
   { route: 'GET /v1/runtime/tools', needs: 'task token' },

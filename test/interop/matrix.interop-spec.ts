@@ -5,12 +5,13 @@ import { ADMIN_KEY, Installation } from '../support/installation.js';
 import { testRedisUrl } from '../support/redis.js';
 import { agentScope } from './drivers/agentscope.driver.js';
 import { agUi } from './drivers/ag-ui.driver.js';
+import { chat } from './drivers/chat.driver.js';
 import type { Driver, Place } from './drivers/driver.js';
 import { a2a } from './drivers/a2a.driver.js';
 import { native } from './drivers/native.driver.js';
 
 /** Every protocol there is. */
-const DRIVERS: readonly Driver[] = [native, agentScope, a2a, agUi];
+const DRIVERS: readonly Driver[] = [native, agentScope, a2a, agUi, chat];
 
 let database: TestDatabase;
 let installation: Installation;
@@ -25,7 +26,7 @@ beforeAll(async () => {
     redisUrl: testRedisUrl(),
     gateways: 2,
     runtimes: 1,
-    env: { AGENTS_FILE: path.resolve('test/interop/agents.yaml') },
+    env: { AGENTS_FILE: path.resolve('test/interop/agents.yaml'), CHAT_ON_INTERRUPT: 'tool_call' },
   });
   [here, there] = installation.gateways.map(({ url }) => ({ url, key: ADMIN_KEY })) as [Place, Place];
 }, 120_000);

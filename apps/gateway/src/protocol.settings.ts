@@ -4,6 +4,7 @@ import type { AgentProtocolOptions } from './agent-protocol/agent-protocol.optio
 import type { A2aOptions } from './a2a/a2a.options.js';
 import type { AgUiOptions } from './ag-ui/ag-ui.options.js';
 import { AGUI_SETTINGS, agUiOptionsOf } from './ag-ui.settings.js';
+import { CHAT_SETTINGS, chatOptionsOf } from './chat.settings.js';
 import type { ChatOptions } from './chat/chat.options.js';
 
 const onOff = { default: 'true', ...oneOf('true', 'false') } as const;
@@ -49,6 +50,7 @@ export const PROTOCOL_SETTINGS = {
   AGUI_ENABLED: { meaning: '`false`: AG-UI is not served.', ...onOff },
   ...AGUI_SETTINGS,
   CHAT_ENABLED: { meaning: '`false`: Chat Completions is not served.', ...onOff },
+  ...CHAT_SETTINGS,
 } as const;
 
 /** How each of them is served. */
@@ -80,6 +82,6 @@ export function protocolOptionsOf(settings: SettingValues<typeof PROTOCOL_SETTIN
       confirmationState: settings.A2A_CONFIRMATION_STATE,
     },
     agUi: agUiOptionsOf(settings.AGUI_ENABLED === 'true', settings),
-    chat: { isEnabled: settings.CHAT_ENABLED === 'true' },
+    chat: chatOptionsOf(settings.CHAT_ENABLED === 'true', settings),
   };
 }

@@ -75,6 +75,18 @@ export const SESSION_STRATEGIES = ['enqueue', 'reject', 'interrupt'] as const;
 /** One of the strategies. */
 export type SessionStrategy = (typeof SESSION_STRATEGIES)[number];
 
+/** What becomes of a wait for a person where a protocol has no word for it: denied, asked as a tool call, or only shown. */
+export const ON_INTERRUPT = ['deny', 'tool_call', 'surface'] as const;
+/** One of them. */
+export type OnInterrupt = (typeof ON_INTERRUPT)[number];
+
+/** How an agent behaves as a model of Chat Completions. */
+export interface ChatManner {
+  readonly onInterrupt?: OnInterrupt;
+  /** Its thoughts are shown; absent: they are not. */
+  readonly reasoning?: boolean;
+}
+
 /** An agent as declared in agents.yaml. */
 export interface AgentDeclaration {
   readonly id: string;
@@ -93,6 +105,10 @@ export interface AgentDeclaration {
   readonly detail?: Detail;
   /** Absent: `enqueue`. */
   readonly sessionStrategy?: SessionStrategy;
+  /** Callers may add instructions of their own, behind the agent's; absent: they may not. */
+  readonly callerInstructions?: boolean;
+  /** How it behaves as a model; absent: as the installation says. */
+  readonly chat?: ChatManner;
   readonly policy: AgentPolicy;
   readonly routes: readonly Route[];
 }

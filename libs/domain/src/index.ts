@@ -1,4 +1,10 @@
-export { INPUT_MODES, DEFAULT_CONFIRMATION_SECONDS, DEFAULT_POLICY, SESSION_STRATEGIES } from './agent.js';
+export {
+  INPUT_MODES,
+  DEFAULT_CONFIRMATION_SECONDS,
+  DEFAULT_POLICY,
+  ON_INTERRUPT,
+  SESSION_STRATEGIES,
+} from './agent.js';
 export type {
   InputMode,
   BackendChoice,
@@ -9,6 +15,8 @@ export type {
   SessionStrategy,
   ConfirmationSeconds,
   AgentDeclaration,
+  ChatManner,
+  OnInterrupt,
 } from './agent.js';
 export { decideAnswer, DENIAL, namesNothing, toTaskAnswer } from './answer.js';
 export type {
@@ -24,6 +32,8 @@ export type { AuditEntry } from './audit-entry.js';
 export type { AuditPruning } from './audit-pruning.js';
 export { AUDIT_FIELDS } from './audit-record.js';
 export type { AuditField, AuditHead, AuditRecord, StoredHead } from './audit-record.js';
+export { CALLER_CONVERSATION } from './caller-conversation.js';
+export type { CallerCall, CallerConversation, CallerMessage } from './caller-conversation.js';
 export { canonicalJson } from './canonical-json.js';
 export {
   DELIVERY_ERRORS,

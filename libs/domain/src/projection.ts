@@ -90,6 +90,7 @@ export const UNPROJECTED_COLUMNS = {
     'cancel_at',
     'lost_runs',
     'attempt',
+    'watcher',
   ],
 } as const;
 

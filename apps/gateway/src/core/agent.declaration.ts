@@ -101,6 +101,7 @@ export function decodeAgent(source: AgentSource): AgentDeclaration {
     tools: source.tools ?? [],
     ...(source.detail ? { detail: source.detail } : {}),
     ...(source.session_strategy ? { sessionStrategy: source.session_strategy } : {}),
+    ...decodeManner(source),
     policy: decodePolicy(source.policy ?? {}),
     routes: source.routes.map(decodeRoute),
   };
@@ -111,6 +112,23 @@ function decodeInput(source: AgentSource): Pick<AgentDeclaration, 'inputModes' |
     inputModes: source.input_modes ?? ['text'],
     ...(source.media_types ? { mediaTypes: source.media_types } : {}),
     ...(source.input_schema ? { inputSchema: source.input_schema } : {}),
+  };
+}
+
+function decodeManner({
+  caller_instructions,
+  chat,
+}: AgentSource): Pick<AgentDeclaration, 'callerInstructions' | 'chat'> {
+  return {
+    ...(caller_instructions === undefined ? {} : { callerInstructions: caller_instructions }),
+    ...(chat
+      ? {
+          chat: {
+            ...(chat.on_interrupt ? { onInterrupt: chat.on_interrupt } : {}),
+            ...(chat.reasoning === undefined ? {} : { reasoning: chat.reasoning }),
+          },
+        }
+      : {}),
   };
 }
 

@@ -3,6 +3,8 @@ import {
   DEFAULT_CONFIRMATION_SECONDS,
   DETAILS,
   INPUT_MODES,
+  ON_INTERRUPT,
+  type OnInterrupt,
   SESSION_STRATEGIES,
   TOOL_VERDICTS,
   type ToolPolicy,
@@ -110,6 +112,8 @@ export const AGENT_DECLARATION = object(
     tools: { type: 'array', items: name, uniqueItems: true },
     detail: { enum: DETAILS },
     session_strategy: { enum: SESSION_STRATEGIES },
+    caller_instructions: { type: 'boolean' },
+    chat: object({ on_interrupt: { enum: ON_INTERRUPT }, reasoning: { type: 'boolean' } }),
     policy: POLICY,
     routes: { type: 'array', minItems: 1, items: ROUTE },
   },
@@ -142,6 +146,8 @@ export interface AgentSource {
   readonly tools?: readonly string[];
   readonly detail?: (typeof DETAILS)[number];
   readonly session_strategy?: (typeof SESSION_STRATEGIES)[number];
+  readonly caller_instructions?: boolean;
+  readonly chat?: { readonly on_interrupt?: OnInterrupt; readonly reasoning?: boolean };
   readonly policy?: PolicySource;
   readonly routes: readonly RouteSource[];
 }

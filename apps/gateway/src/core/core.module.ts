@@ -39,6 +39,7 @@ import { type CallerPorts, callerServices } from './callers.js';
 import { CancellationsService } from './cancellations.service.js';
 import type { LimitTable } from './limits.js';
 import { Quotas } from './quotas.js';
+import { clientServices } from './clients.js';
 import { heldTaskServices, type HeldTaskPorts } from './held-tasks.js';
 import type { DeliveryOptions } from './deliveries.worker.js';
 import type { WebhookSigning } from './delivery.sender.js';
@@ -152,6 +153,7 @@ function serviceProviders(ports: CorePorts): readonly NamedProvider[] {
     ...toolServices(ports),
     ...taskServices(ports),
     ...heldTaskServices(ports),
+    ...clientServices(ports),
     ...artifactServices(ports),
     ...runServices(ports),
     ...webhookServices(ports),

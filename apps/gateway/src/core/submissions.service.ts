@@ -1,5 +1,6 @@
 import {
   type BackendVersion,
+  type CallerConversation,
   canonicalJson,
   chooseBackend,
   type ClientToolMode,
@@ -29,6 +30,7 @@ import { hash } from 'node:crypto';
 import type { AgentDirectory } from './agent.directory.js';
 import type { CallbacksService } from './callbacks.service.js';
 import { auditOf, type Caller, taskScopeOf } from './caller.js';
+import { checkInstructions, readCallerConversation } from './caller-conversation.check.js';
 import { checkInput, findInputArtifacts, type ReadInput, readInput } from './input.check.js';
 import type { Quotas } from './quotas.js';
 import type { RawJson } from './raw-json.js';
@@ -49,7 +51,10 @@ export interface SubmitRequest {
   readonly sessionStrategy?: SessionStrategy;
   /** A string, an object, or an array of parts. */
   readonly input: RawJson;
-  /** An object; absent: `{}`. `user_id` and `attributes` in it take part in routing, `allow_tools` and `deny_rules` narrow the tools. */
+  /**
+   * An object; absent: `{}`. `user_id` and `attributes` in it take part in routing, `allow_tools` and `deny_rules` narrow the
+   * tools, `caller_conversation` is what was said around the input.
+   */
   readonly context?: RawJson;
   /** Tools the caller runs itself: an array. */
   readonly tools?: RawJson;
@@ -184,6 +189,7 @@ export class SubmissionsService {
       context: context.members,
     });
     checkInput(routed.agent, input);
+    checkInstructions(routed.agent, asked.conversation);
     const scope = taskScopeOf(caller);
     const inputArtifacts = await findInputArtifacts(routed.agent, input, (id) => this.ports.tasks.artifact(scope, id));
     const seed = weightSeed(routed, { tenant, user, sessionId, taskId: keys.taskId });
@@ -266,6 +272,7 @@ interface Asked {
   readonly input: ReadInput;
   readonly context: ReadContext;
   readonly tools: ToolRequest;
+  readonly conversation: CallerConversation | undefined;
 }
 
 interface ReadContext {
@@ -277,7 +284,8 @@ interface ReadContext {
 function readRequest(caller: Caller, request: SubmitRequest): Asked {
   const context = readContext(request.context ?? NO_CONTEXT);
   const input = readInput(request.input.value);
-  return { caller, request, input, context, tools: readToolRequest(context.members, request.tools) };
+  const conversation = readCallerConversation(context.members);
+  return { caller, request, input, context, conversation, tools: readToolRequest(context.members, request.tools) };
 }
 
 function readContext({ text, value }: RawJson): ReadContext {

@@ -9,6 +9,7 @@ import {
   type SeenState,
   type StateListFilter,
   type StepProjection,
+  type TaskKey,
   type TaskFilter,
   type TaskRequest,
   type TaskSnapshot,
@@ -62,6 +63,12 @@ export class TasksService {
     const request = await this.store.request(taskKey);
     if (!request) throw new DomainError('gone', 'The task was removed: the time it is kept for is over.');
     return request;
+  }
+
+  /** The same by the key that stands for a task in what we sign or mint; undefined when there is no such task. */
+  async find(caller: Caller, taskKey: TaskKey): Promise<TaskSnapshot | undefined> {
+    const taskId = await this.store.idOf(taskKey);
+    return taskId && this.store.snapshot(taskScopeOf(caller), taskId);
   }
 
   list(caller: Caller, filter: TaskFilter, page: PageRequest): Promise<Page<TaskSnapshot>> {

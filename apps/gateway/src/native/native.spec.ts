@@ -146,6 +146,7 @@ const tasks: Fake<TasksService> = {
     return TASK;
   },
   request: async () => ({ input: '"x"', context: '{}' }),
+  find: async () => TASK,
   list: async (_caller, filter: TaskFilter, page) => {
     seen.push({ filter, page });
     return { items: [TASK], nextCursor: 'next' };

@@ -1,5 +1,5 @@
 import type { RunContext, RunnerAnswer, ToolClient, ToolDescription } from '#lib/adapters/contract';
-import type { Claim, ClientTool } from '#lib/domain';
+import { CALLER_CONVERSATION, type CallerConversation, type Claim, type ClientTool } from '#lib/domain';
 import { type ContextCustomiser, contextValues } from './context-customisers.js';
 import type { TokenSource } from './run-tokens.js';
 import type { RunInput } from './run-input.js';
@@ -40,6 +40,7 @@ export function createRunContext(
     detail: claim.detail,
     checkpoint: claim.checkpoint === null ? undefined : (JSON.parse(claim.checkpoint) as unknown),
     conversation: claim.conversation === null ? undefined : (JSON.parse(claim.conversation) as unknown),
+    callerConversation: callerConversationOf(context),
     answer: claim.answer === null ? undefined : (JSON.parse(claim.answer) as RunnerAnswer),
     tools,
     taskToken,
@@ -49,6 +50,12 @@ export function createRunContext(
     },
     budgets: claim.policy.budgets,
   };
+}
+
+/** Its form was checked when the task came in. */
+function callerConversationOf(context: Readonly<Record<string, unknown>>): CallerConversation | undefined {
+  const told = Object.hasOwn(context, CALLER_CONVERSATION) ? context[CALLER_CONVERSATION] : undefined;
+  return told == null ? undefined : { before: [], after: [], ...told };
 }
 
 function clientToolsOf({ clientTools }: Claim): readonly ToolDescription[] {

@@ -1,5 +1,6 @@
 import type {
   Budgets,
+  CallerConversation,
   ConfirmationBody,
   Detail,
   EventBody,
@@ -124,6 +125,8 @@ export interface RunContext {
   readonly checkpoint?: unknown;
   /** What the last task of the session that ended well left; the same in every run of a task. */
   readonly conversation?: unknown;
+  /** What was said around the input, as the caller tells it. What the session remembers takes its place. */
+  readonly callerConversation?: CallerConversation;
   /** Present when this run follows an answer that no checkpoint holds yet. */
   readonly answer?: RunnerAnswer;
   readonly tools: ToolClient;

@@ -1,7 +1,8 @@
 import type { ModelMessage, ToolModelMessage } from 'ai';
 import type { UsageBody } from '#lib/domain';
+import { type CallerMessages, callerMessages } from './caller-messages.js';
 import type { RunContext, RunnerEvent } from '../contract/index.js';
-import { type History, NO_HISTORY, remember } from './history.js';
+import { type History, remember } from './history.js';
 import { addUsage, messagesOfTurn, promptOf, resultOfCall, type TurnCall } from './dialogue.mapping.js';
 import { trim } from './trimming.js';
 import { type WaitingCall, withAnswer } from './waiting.js';
@@ -44,6 +45,8 @@ interface Checkpoint {
   readonly omitted: Omitted;
   readonly spent: Spent;
 }
+
+const NOTHING_TOLD: CallerMessages = { before: [], after: [] };
 
 /** Bounds of a conversation, in characters. */
 export interface ConversationLimits {
@@ -88,17 +91,19 @@ export class Conversation {
     this.spentSoFar = spent;
   }
 
-  /** A conversation about the task's input; `history` is what the session remembers of earlier ones. */
+  /** A conversation about the task's input, behind what the session remembers, else what the caller says came before. */
   static begin(
     input: unknown,
     limits: ConversationLimits,
-    history: RunContext['conversation'] = NO_HISTORY,
+    { conversation, callerConversation }: Pick<RunContext, 'conversation' | 'callerConversation'> = {},
   ): Conversation {
-    const { messages, leftOut } = history as History;
+    const told = callerConversation ? callerMessages(callerConversation, limits.output) : NOTHING_TOLD;
+    const history = conversation === undefined ? remember(told.before, limits.history) : (conversation as History);
+    const { messages, leftOut } = history;
     const { text, omitted: characters } = promptOf(input, limits.input);
     return new Conversation(
       {
-        messages: [...messages, { role: 'user', content: text }],
+        messages: [...messages, { role: 'user', content: text }, ...told.after],
         waiting: [],
         isAnswered: false,
         outputs: [],

@@ -2,6 +2,7 @@ import { stepCountIs, streamText, type ModelMessage } from 'ai';
 import type { UsageBody } from '#lib/domain';
 import { BudgetError, type RunContext, type RunnerEvent, type RunnerItem, textInputOf } from '../contract/index.js';
 import { AwaitedCalls } from './awaited-calls.js';
+import { callerInstructions } from './caller-messages.js';
 import { CallOrder } from './call-order.js';
 import { Conversation } from './conversation.js';
 import type { DialogueModel } from './dialogue.client.js';
@@ -48,7 +49,7 @@ export class DialogueRun {
     const limits = { input, output: OUTPUT_LIMIT, messages: conversationLimit, history };
     const { conversation, turn } =
       context.checkpoint === undefined
-        ? { conversation: Conversation.begin(textInputOf(context), limits, context.conversation), turn: [] }
+        ? { conversation: Conversation.begin(textInputOf(context), limits, context), turn: [] }
         : Conversation.restore(context.checkpoint, limits);
     this.conversation = conversation;
     this.lostTurn = turn;
@@ -147,8 +148,10 @@ export class DialogueRun {
   private system(): { system?: string } {
     const { instructions } = this.options;
     const { turns, exchanges } = this.conversation.omitted;
+    const { callerConversation } = this.context;
     const lines = [
       ...(instructions === undefined ? [] : [instructions]),
+      ...(callerConversation ? callerInstructions(callerConversation) : []),
       ...(exchanges === 0 ? [] : [`The first ${exchanges} requests of this conversation are left out.`]),
       ...(turns === 0 ? [] : [`The first ${turns} turns of this conversation are left out.`]),
     ];

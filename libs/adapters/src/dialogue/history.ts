@@ -7,8 +7,6 @@ export interface History {
   readonly leftOut: number;
 }
 
-export const NO_HISTORY: History = { messages: [], leftOut: 0 };
-
 /**
  * What is kept of a conversation that is over, in at most `limit` characters of JSON: whole exchanges, the newest. Thoughts
  * and approvals belong to the task that had them and go. Calls keep their results and lose their ids: endpoints use theirs
@@ -36,8 +34,8 @@ function exchangesOf(messages: readonly ModelMessage[]): ModelMessage[][] {
   return exchanges;
 }
 
-/** The messages with calls and results that belong together, under names of their own. */
-function settle(messages: readonly ModelMessage[]): ModelMessage[] {
+/** The messages with calls and results that belong together, under names of their own, which begin with `name`. */
+export function settle(messages: readonly ModelMessage[], name = 'earlier'): ModelMessage[] {
   const newest = new Map<string, string>();
   const answered = new Set<string>();
   let calls = 0;
@@ -45,7 +43,7 @@ function settle(messages: readonly ModelMessage[]): ModelMessage[] {
     if (message.role === 'assistant') {
       return rewrite(message, (upstreamId) => {
         calls += 1;
-        const id = `earlier_${calls}`;
+        const id = `${name}_${calls}`;
         newest.set(upstreamId, id);
         return id;
       });

@@ -213,6 +213,17 @@ export abstract class TaskStore {
   abstract submit(submission: Submission): Promise<SubmitOutcome>;
   /** What the keys of a submission already name, if anything. */
   abstract find(keys: SubmissionKeys): Promise<SubmitOutcome | undefined>;
+  /**
+   * The last, in their order, of a principal's idempotency keys that begin with `prefix` and go on with `since` or more, in
+   * digits of the hexadecimal system.
+   */
+  abstract newestKey(owner: Required<TaskScope>, prefix: string, since: string): Promise<string | undefined>;
+  /** The caller's name for a task; undefined when there is none of this key. */
+  abstract idOf(taskKey: TaskKey): Promise<TaskId | undefined>;
+  /** `watcher` waits for the task from now on, unless it was given up. */
+  abstract watch(taskKey: TaskKey, watcher: string): Promise<void>;
+  /** Gives the task up, once, if `watcher` is the last who waits for it; undefined: nobody has come since it was submitted. */
+  abstract giveUp(taskKey: TaskKey, watcher: string | undefined): Promise<boolean>;
   /** Undefined when unknown or outside the scope. @throws DomainError `gone` when it was pruned. */
   abstract snapshot(scope: TaskScope, taskId: TaskId): Promise<TaskSnapshot | undefined>;
   /** Which of these tasks there are, each in its own scope, in the order asked; undefined for those that are not. */

@@ -63,6 +63,30 @@ export class PgTaskStore extends TaskStore {
     return this.submissions.find(keys);
   }
 
+  override async newestKey(
+    { tenant, principal }: Required<TaskScope>,
+    prefix: string,
+    since: string,
+  ): Promise<string | undefined> {
+    const range = [prefix + since, `${prefix}g`, prefix];
+    const [row] = await this.database.query<{ key: string }>(NEWEST_KEY, [tenant, principal, ...range]);
+    return row?.key;
+  }
+
+  override async idOf(taskKey: TaskKey): Promise<TaskId | undefined> {
+    const [row] = await this.database.query<{ task_id: TaskId }>(TASK_ID, [taskKey]);
+    return row?.task_id;
+  }
+
+  override async watch(taskKey: TaskKey, watcher: string): Promise<void> {
+    await this.database.query(WATCH, [taskKey, watcher, NOBODY]);
+  }
+
+  override async giveUp(taskKey: TaskKey, watcher: string | undefined): Promise<boolean> {
+    const rows = await this.database.query(GIVE_UP, [taskKey, watcher ?? null, NOBODY]);
+    return rows.length > 0;
+  }
+
   override async snapshot(scope: TaskScope, taskId: TaskId): Promise<TaskSnapshot | undefined> {
     const [row] = await this.database.query<SnapshotRow>(SNAPSHOT, [scope.tenant, taskId, scope.principal ?? null]);
     if (row) return decodeSnapshot(row);
@@ -147,6 +171,30 @@ export class PgTaskStore extends TaskStore {
     if (rows.length > 0) throw new DomainError('gone', 'The task was removed: the time it is kept for is over.');
   }
 }
+
+/** Collations order hexadecimal digits alike, but some pass over spaces: so the beginning is looked at itself. */
+const NEWEST_KEY: Statement = {
+  name: 'task-store.newest-key',
+  text: `
+select key from submit_keys
+where tenant = $1 and kind = 'idempotency' and owner = $2 and key > $3 and key < $4 and starts_with(key, $5)
+order by key desc limit 1`,
+};
+
+const TASK_ID: Statement = { name: 'task-store.id', text: 'select task_id from tasks where task_key = $1' };
+
+/** Stands for who waits for a task that was given up. */
+const NOBODY = '00000000-0000-0000-0000-000000000000';
+
+const WATCH: Statement = {
+  name: 'task-store.watch',
+  text: 'update tasks set watcher = $2 where task_key = $1 and watcher is distinct from $3',
+};
+
+const GIVE_UP: Statement = {
+  name: 'task-store.give-up',
+  text: 'update tasks set watcher = $3 where task_key = $1 and watcher is not distinct from $2::uuid returning task_key',
+};
 
 const GONE: Statement = {
   name: 'task-store.gone',

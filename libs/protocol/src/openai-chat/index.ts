@@ -1,0 +1,12 @@
+export type { AnswerHead, AnswerPart, Failure, FinishReason, GatewayNote, ToolCall, Usage } from './answer.js';
+export { ChunkEncoder, encodeErrorFrame } from './chunks.js';
+export type { ChatCompletionChunk } from './chunks.js';
+export { CompletionBuilder } from './completion.js';
+export type { ChatCompletion } from './completion.js';
+export { encodeCancelled, encodeError, encodeFailed, encodeLate, encodeLeaving } from './errors.js';
+export type { Missing } from './errors.js';
+export type { ChatMessage, UserPart } from './messages.js';
+export { encodeModel, encodeModels } from './models.js';
+export type { Model, ModelList } from './models.js';
+export { decodeRequest } from './request.js';
+export type { ChatRequest, FunctionTool } from './request.js';
