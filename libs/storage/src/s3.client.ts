@@ -13,13 +13,14 @@ export interface S3Failure {
 }
 
 /**
- * A client whose bucket has answered.
+ * A client whose bucket has answered, or did not answer at all, when it may be away.
  *
  * @throws DomainError `unavailable` with one line for the operator, beginning with the setting that names the bucket
  */
 export async function openClient(
   { bucket, endpoint, region, credentials, pathStyle }: S3Storage,
   setting: string,
+  mayBeAway = false,
 ): Promise<S3Client> {
   const client = new S3Client({
     ...(endpoint === undefined ? {} : { endpoint }),
@@ -34,9 +35,11 @@ export async function openClient(
   try {
     await client.send(new HeadBucketCommand({ Bucket: bucket }));
   } catch (cause) {
-    client.destroy();
     const { name, $metadata } = cause as S3Failure;
-    const reason = $metadata?.httpStatusCode ?? name;
+    const status = $metadata?.httpStatusCode;
+    if (mayBeAway && (status === undefined || status >= 500)) return client;
+    client.destroy();
+    const reason = status ?? name;
     throw new DomainError('unavailable', `${setting}: the bucket cannot be used (${reason}).`, { cause });
   }
   return client;

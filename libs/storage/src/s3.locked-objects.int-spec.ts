@@ -59,6 +59,17 @@ describe('an object that nobody can remove', () => {
     expect(await stored.text()).toBe(content);
   });
 
+  it('can be put later when the store is away at the start, which a bucket that is not there cannot', async () => {
+    const storage = s3Of(readSettings(STORAGE_SETTINGS, { ...server.settings }), 'artifacts');
+    const later = await openLockedObjects({ ...storage, endpoint: 'http://127.0.0.1:1' }, 1, 'AUDIT_HEADS_BUCKET');
+    await expect(later.put('a', 'x')).rejects.toBeDefined();
+    later.close();
+    await expect(openLockedObjects({ ...storage, bucket: 'none' }, 1, 'AUDIT_HEADS_BUCKET')).rejects.toMatchObject({
+      code: 'unavailable',
+      message: 'AUDIT_HEADS_BUCKET: the bucket cannot be used (404).',
+    });
+  });
+
   it('is not there when the bucket takes no locks, and whoever put it is told', async () => {
     refusal = 400;
     await expect(objects.put('audit-heads/2.jsonl', 'x')).rejects.toMatchObject({

@@ -14,9 +14,9 @@ export class S3LockedObjects {
     private readonly retainDays: number,
   ) {}
 
-  /** @throws DomainError `unavailable` with one line for the operator */
+  /** A store that is away now may be there later. @throws DomainError `unavailable` with one line for the operator */
   static async open(storage: S3Storage, retainDays: number, setting: string): Promise<S3LockedObjects> {
-    return new S3LockedObjects(await openClient(storage, setting), storage.bucket, retainDays);
+    return new S3LockedObjects(await openClient(storage, setting, true), storage.bucket, retainDays);
   }
 
   async put(name: string, content: string): Promise<void> {
