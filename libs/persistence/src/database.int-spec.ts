@@ -55,3 +55,14 @@ describe('a transaction', () => {
     });
   });
 });
+
+describe('a text with U+0000', () => {
+  it('is the fault of whoever sent it, in a statement and in a transaction', async () => {
+    const refused = { code: 'invalid_request', name: 'DomainError' };
+    const statement = { name: 'test.text', text: 'select $1::text as text' };
+    await expect(database.query(statement, ['a\0b'])).rejects.toMatchObject(refused);
+    const within = database.transaction((client) => client.query('select $1::text', ['a\0b']));
+    await expect(within).rejects.toMatchObject(refused);
+    await expect(database.query(statement, ['a'])).resolves.toEqual([{ text: 'a' }]);
+  });
+});

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { asUnavailable, STATEMENT_MS } from './unavailable.js';
+import { asKnownError, STATEMENT_MS } from './unavailable.js';
 
 /** All tables live in this schema. */
 export const SCHEMA = 'switchyard';
@@ -70,14 +70,14 @@ export class Database {
       const result = await this.pool.query<Row>({ ...statement, values: values as unknown[] });
       return result.rows;
     } catch (error) {
-      throw asUnavailable(error);
+      throw asKnownError(error);
     }
   }
 
   /** Runs `work` in one transaction on one connection; rolls back when it throws. */
   async transaction<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     const client = await this.pool.connect().catch((error: unknown) => {
-      throw asUnavailable(error);
+      throw asKnownError(error);
     });
     let broken: Error | undefined;
     // A connection that dies between two statements tells nobody else, and an error nobody hears ends the process.
@@ -90,7 +90,7 @@ export class Database {
       return result;
     } catch (error) {
       await client.query('rollback').catch((failure: Error) => (broken = failure));
-      throw asUnavailable(error);
+      throw asKnownError(error);
     } finally {
       client.release(broken);
       client.off('error', onError);

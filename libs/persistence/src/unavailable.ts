@@ -1,4 +1,4 @@
-import { isUnavailableError, UnavailableError } from '#lib/domain';
+import { DomainError, isUnavailableError, UnavailableError } from '#lib/domain';
 
 /** How long a statement may take, in ms: a database that has fallen silent must not hold a request for ever. */
 export const STATEMENT_MS = 10_000;
@@ -16,8 +16,18 @@ function isTransient(error: unknown): boolean {
   return typeof message === 'string' && PG_MESSAGES.test(message);
 }
 
-/** `error`, or an UnavailableError in its place when it says that the database cannot be worked with at the moment. */
-export function asUnavailable(error: unknown): unknown {
+/** SQLSTATE of a text with U+0000, which Postgres has no place for. */
+const UNSTORABLE = '22021';
+
+/**
+ * `error`, or what it means: UnavailableError when the database cannot be worked with at the moment, DomainError
+ * `invalid_request` for a text that no statement takes, whichever way it came past the checks in front.
+ */
+export function asKnownError(error: unknown): unknown {
+  if ((error as { code?: unknown }).code === UNSTORABLE)
+    return new DomainError('invalid_request', 'A text holds U+0000, which cannot be stored or looked for.', {
+      cause: error,
+    });
   if (isUnavailableError(error) || !isTransient(error)) return error;
   return new UnavailableError('The database cannot be reached at the moment.', { cause: error });
 }
@@ -27,6 +37,6 @@ export async function orUnavailable<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    throw asUnavailable(error);
+    throw asKnownError(error);
   }
 }
