@@ -2,6 +2,7 @@ import { Allow, getMetadataStorage, validateSync } from 'class-validator';
 import type { ValidationError } from 'class-validator';
 import { faulty, pointerTo } from '#lib/domain';
 import type { DomainError, Fault } from '#lib/domain';
+import { isSound } from './sound-fields.js';
 
 /** A class whose fields carry class-validator's decorators. */
 export type Dto<T extends object> = new () => T;
@@ -104,6 +105,7 @@ export function checkFields(
 ): Fault[] {
   const instance = new dto() as Record<string, unknown>;
   for (const field of fieldsOf(dto)) if (Object.hasOwn(source, field)) instance[field] = source[field];
+  if (isSound(instance)) return [];
   return validateSync(instance).map((error) => encodeFault(error, pathOf(error.property)));
 }
 
