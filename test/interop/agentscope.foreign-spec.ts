@@ -34,7 +34,7 @@ describeWithJava("AgentScope's own Java client", () => {
       env: { AGENTS_FILE: path.resolve('test/interop/agents.yaml') },
     });
     [here, there] = installation.gateways.map(({ url }) => url) as [string, string];
-    java = new JavaClient((compiled as { classPath: string }).classPath, ADMIN_KEY);
+    java = new JavaClient((compiled as { classPath: string }).classPath, folder, ADMIN_KEY);
   }, 120_000);
 
   afterAll(async () => {
@@ -142,5 +142,44 @@ describeWithJava("AgentScope's own Java client", () => {
     expect(await status('nothing')).toMatchObject({ isFailure: true, error: 'task not found' });
     const refused = java.ask({ op: 'submit', url: there, taskId: 't', agentId: 'nobody', input: '', detail: 'full' });
     await expect(refused).rejects.toThrow('submitTask failed: HTTP 422');
+  });
+
+  describe('in a parent agent', () => {
+    const spawn = async (agentId: string, policy: 'DENY' | 'PROPAGATE'): Promise<[reply: string, types: string[]]> => {
+      java.forwarded.length = 0;
+      const reply = await java.ask({ op: 'spawn', url: here, agentId, input: 'Go on.', policy });
+      expect(java.forwarded.every(({ source }) => source === `s1/${agentId}`)).toBe(true);
+      return [String(reply), java.forwarded.map(({ type }) => type)];
+    };
+
+    it('has its events forwarded and its reply taken', async () => {
+      const [reply, types] = await spawn('scripted', 'DENY');
+      expect(reply).toMatch(/status: ok\nreply:\nGo on\.$/);
+      expect(types).toEqual(['AGENT_START', 'TEXT_BLOCK_DELTA', 'AGENT_END']);
+    });
+
+    it('is denied by a parent that asks nobody, and goes on', async () => {
+      const [reply, types] = await spawn('supervised', 'DENY');
+      expect(reply).toMatch(/status: ok\nnote: remote tool confirmation\(s\) were auto-denied\nreply:\ndecided$/);
+      expect(types.filter((type) => type === 'REQUIRE_USER_CONFIRM')).toHaveLength(2);
+      expect(types.at(-1)).toBe('AGENT_END');
+    });
+
+    it('is answered by somebody else while its parent waits', async () => {
+      const spawned = spawn('supervised', 'PROPAGATE');
+      const [asked] = await until(() => {
+        const asks = java.forwarded.filter(({ type }) => type === 'REQUIRE_USER_CONFIRM');
+        return asks.length > 0 ? asks : undefined;
+      });
+      const taskId = String(asked!.metadata['taskId']);
+      await java.ask({ op: 'resume', url: there, taskId, decisions: { call_1: true } });
+      const [reply, types] = await spawned;
+      expect(reply).toMatch(/status: ok\nreply:\ndecided$/);
+      expect(types).toContain('TOOL_RESULT_END');
+    });
+
+    it('fails with what we say of it', async () => {
+      expect((await spawn('nobody', 'DENY'))[0]).toContain('status: error');
+    });
   });
 });

@@ -1,17 +1,32 @@
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.agentscope.core.agent.Agent;
+import io.agentscope.core.agent.RuntimeContext;
 import io.agentscope.core.event.AgentEvent;
+import io.agentscope.core.event.AgentEventEmitter;
+import io.agentscope.harness.agent.middleware.SubagentEntry;
+import io.agentscope.harness.agent.subagent.DefaultAgentManager;
+import io.agentscope.harness.agent.subagent.RemoteAskPolicy;
+import io.agentscope.harness.agent.subagent.SubagentDeclaration;
 import io.agentscope.harness.agent.subagent.protocol.RemoteAgentEvent;
 import io.agentscope.harness.agent.subagent.protocol.RemoteConfirmDecision;
 import io.agentscope.harness.agent.subagent.protocol.RemoteEventCodec;
 import io.agentscope.harness.agent.subagent.task.AgentProtocolTaskClient;
 import io.agentscope.harness.agent.subagent.task.RemoteSubmitContext;
 import io.agentscope.harness.agent.subagent.task.RemoteTaskStatus;
+import io.agentscope.harness.agent.subagent.protocol.RemoteStreamDetail;
+import io.agentscope.harness.agent.subagent.task.WorkspaceTaskRepository;
+import io.agentscope.harness.agent.tool.AgentSpawnTool;
+import io.agentscope.harness.agent.workspace.WorkspaceManager;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -57,7 +72,7 @@ public final class RemoteClient {
 
     private Object call(JsonNode asked) throws Exception {
         String url = asked.get("url").asText();
-        String taskId = asked.get("taskId").asText();
+        String taskId = asked.path("taskId").asText();
         switch (asked.get("op").asText()) {
             case "submit":
                 RemoteSubmitContext context =
@@ -94,9 +109,48 @@ public final class RemoteClient {
             case "cancel":
                 client.cancelTask(url, headers, taskId);
                 return null;
+            case "spawn":
+                return spawn(url, asked);
             default:
                 throw new IllegalArgumentException("no such op");
         }
+    }
+
+    /** What a parent agent does: its tool, its store of tasks and its poller, and a stream it forwards what it is told to. */
+    private String spawn(String url, JsonNode asked) throws Exception {
+        String agentId = asked.get("agentId").asText();
+        SubagentDeclaration declaration =
+                SubagentDeclaration.builder()
+                        .name(agentId)
+                        .description("Works elsewhere.")
+                        .url(url)
+                        .headers(headers)
+                        .remoteStreaming(true)
+                        .remoteStreamDetail(RemoteStreamDetail.FULL)
+                        .remoteAskPolicy(RemoteAskPolicy.valueOf(asked.get("policy").asText()))
+                        .build();
+        Agent nobody =
+                (Agent)
+                        Proxy.newProxyInstance(
+                                Agent.class.getClassLoader(), new Class<?>[] {Agent.class}, (self, method, args) -> null);
+        SubagentEntry entry = new SubagentEntry(agentId, "Works elsewhere.", context -> nobody, declaration);
+        Path workspace = Files.createTempDirectory("agentscope-parent");
+        AgentSpawnTool tool =
+                new AgentSpawnTool(
+                        new DefaultAgentManager(List.of(entry), null),
+                        new WorkspaceTaskRepository(new WorkspaceManager(workspace), "parent"),
+                        0);
+        RuntimeContext context = RuntimeContext.builder().sessionId("s1").userId("u1").build();
+        AgentEventEmitter emitter = RemoteClient::forward;
+        return tool.agentSpawn(context, null, agentId, asked.get("input").asText(), null, 30, null)
+                .contextWrite(known -> known.put(AgentEventEmitter.CONTEXT_KEY, emitter))
+                .block(Duration.ofSeconds(40));
+    }
+
+    private static void forward(AgentEvent event) {
+        ObjectNode line = JSON.createObjectNode();
+        line.set("forwarded", JSON.valueToTree(event));
+        print(line);
     }
 
     private static List<Map<String, String>> rules(JsonNode tools) {

@@ -7,11 +7,21 @@ import { createInterface } from 'node:readline';
 const VERSION = process.env['AGENTSCOPE_VERSION'] ?? '2.0.3';
 const SOURCES = process.env['AGENTSCOPE_JAVA'];
 const MAIN = path.resolve(import.meta.dirname, 'RemoteClient.java');
-/** What the client's classes stand on. */
+/** What the parent's classes stand on. */
 const LIBRARIES = [
-  'com.fasterxml.jackson.core:jackson-databind:2.20.0',
-  'com.fasterxml.jackson.datatype:jackson-datatype-jsr310:2.20.0',
-  'io.projectreactor:reactor-core:3.7.11',
+  'com.fasterxml.jackson.core:jackson-databind:2.21.1',
+  'com.fasterxml.jackson.datatype:jackson-datatype-jsr310:2.21.1',
+  'com.fasterxml.jackson.dataformat:jackson-dataformat-yaml:2.21.1',
+  'com.github.victools:jsonschema-generator:4.38.0',
+  'com.github.victools:jsonschema-module-jackson:4.38.0',
+  'com.networknt:json-schema-validator:2.0.0',
+  'com.squareup.okhttp3:okhttp-jvm:5.3.2',
+  'io.modelcontextprotocol.sdk:mcp:0.17.0',
+  'io.opentelemetry:opentelemetry-api:1.61.0',
+  'io.projectreactor:reactor-core:3.8.1',
+  'org.apache.commons:commons-compress:1.28.0',
+  'org.xerial:sqlite-jdbc:3.50.3.0',
+  'org.yaml:snakeyaml:2.6',
   'org.slf4j:slf4j-nop:2.0.17',
 ];
 
@@ -70,18 +80,37 @@ export interface JavaEvent {
   readonly decoded?: Readonly<Record<string, unknown>> & { readonly id: string; readonly type: string };
 }
 
-type Asked = { readonly op: string; readonly url: string; readonly taskId: string } & Readonly<Record<string, unknown>>;
-type Line = Partial<JavaEvent> & { readonly n?: number; readonly value?: unknown; readonly error?: string };
+/** An event as the parent's own stream shows it. */
+export interface ForwardedEvent {
+  readonly type: string;
+  readonly source: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+type Asked = { readonly op: string; readonly url: string; readonly taskId?: string } & Readonly<
+  Record<string, unknown>
+>;
+interface Line extends Partial<JavaEvent> {
+  readonly n?: number;
+  readonly value?: unknown;
+  readonly error?: string;
+  readonly forwarded?: ForwardedEvent;
+}
 
 /** The client in a process of its own. */
 export class JavaClient {
   readonly events: JavaEvent[] = [];
+  /** What parents were told, of whichever task. */
+  readonly forwarded: ForwardedEvent[] = [];
   private readonly child: ChildProcess;
   private readonly waiting = new Map<number, (line: Line) => void>();
   private count = 0;
 
-  constructor(classPath: string, key: string) {
-    this.child = spawn('java', ['-cp', classPath, 'RemoteClient', key], { stdio: ['pipe', 'pipe', 'inherit'] });
+  /** @param folder takes the workspaces of parents */
+  constructor(classPath: string, folder: string, key: string) {
+    this.child = spawn('java', [`-Djava.io.tmpdir=${folder}`, '-cp', classPath, 'RemoteClient', key], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
     createInterface({ input: this.child.stdout! }).on('line', (text) => this.read(JSON.parse(text) as Line));
   }
 
@@ -107,7 +136,8 @@ export class JavaClient {
   }
 
   private read(line: Line): void {
-    if (line.n === undefined) this.events.push(line as JavaEvent);
+    if (line.forwarded) this.forwarded.push(line.forwarded);
+    else if (line.n === undefined) this.events.push(line as JavaEvent);
     else this.waiting.get(line.n)?.(line);
   }
 }

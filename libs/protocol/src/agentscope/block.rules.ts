@@ -1,5 +1,5 @@
 import type { Payload } from '#lib/domain';
-import type { Piece, Rules, Scene } from './event.scene.js';
+import { type Piece, remember, type Rules, type Scene } from './event.scene.js';
 
 type TextEvents = `message.${'started' | 'delta' | 'completed'}` | `thinking.${'started' | 'delta' | 'completed'}`;
 
@@ -16,7 +16,7 @@ export const textRules: Rules<TextEvents> = {
 type Kind = 'TEXT' | 'THINKING';
 
 function start(scene: Scene, kind: Kind, id: string, isShown: boolean): readonly Piece[] {
-  scene.blocks.set(keyOf(kind, id), { isShown, isSpoken: false });
+  remember(scene.blocks, keyOf(kind, id), { isShown, isSpoken: false });
   return isShown ? [edge(scene, kind, id, 'START')] : [];
 }
 

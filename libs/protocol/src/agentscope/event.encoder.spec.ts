@@ -203,6 +203,19 @@ describe('the events of a task', () => {
     ]);
   });
 
+  it('forget the oldest of a thousand calls that nobody ends', () => {
+    const open = Array.from({ length: 1_001 }, (_, n): EventBody => {
+      return { type: 'tool.invoked', payload: { tool_call_id: `c${n}`, tool_name: 'bash' } };
+    });
+    const denied = ['c1', 'c0'].map((tool_call_id): EventBody => {
+      return { type: 'tool.denied', payload: { tool_call_id, tool_name: 'bash', reason: 'no' } };
+    });
+    const told = encode('status', [...open, ...denied]).slice(2 * open.length);
+    expect(told.map(({ type, toolCallId }) => `${type} ${toolCallId}`)).toEqual([
+      ...['TOOL_RESULT c1', 'TOOL_CALL_START c0', 'TOOL_CALL_END c0', 'TOOL_RESULT c0'],
+    ]);
+  });
+
   it('tell what was decided when the run goes on with it, in a reply of its own', () => {
     const decisions = [{ tool_call_id: 'c1', approved: true, edited_args: { cmd: 'pwd' } }];
     const resumed: EventBody = { type: 'task.resumed', payload: { wait_id: 'w', decided_by: 'bob', decisions } };

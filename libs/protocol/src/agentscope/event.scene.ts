@@ -36,6 +36,16 @@ export interface ShownCall {
   hasOutput: boolean;
 }
 
+/** Blocks or calls that are open at once: of more the oldest are forgotten, and told again if they go on. */
+const MAX_OPEN = 1_000;
+
+/** Keeps what a runner may never end, without end. */
+export function remember<T>(open: Map<string, T>, key: string, value: T): void {
+  open.set(key, value);
+  const [oldest] = open.keys();
+  if (open.size > MAX_OPEN && oldest !== undefined) open.delete(oldest);
+}
+
 /** What the events so far have told, as far as later ones are spelt by it. */
 export class Scene {
   agentId: string | undefined;

@@ -1,4 +1,4 @@
-import type { Piece, Rules, Scene } from './event.scene.js';
+import { type Piece, remember, type Rules, type Scene } from './event.scene.js';
 
 type ToolEvents =
   `tool.${'invoked' | 'completed' | 'failed' | 'denied'}` | 'tool.arguments.delta' | 'tool.output.delta';
@@ -39,7 +39,7 @@ export const toolRules: Rules<ToolEvents> = {
 };
 
 function announce(scene: Scene, call: Call, args: unknown): readonly Piece[] {
-  scene.calls.set(call.tool_call_id, { name: call.tool_name, hasOutput: false });
+  remember(scene.calls, call.tool_call_id, { name: call.tool_name, hasOutput: false });
   const names = namesOf(scene, call);
   const flat = { toolCallId: call.tool_call_id, toolName: call.tool_name };
   const source = { type: 'TOOL_CALL_DELTA', ...names, delta: JSON.stringify(args) };
