@@ -3,10 +3,14 @@ import { pathToFileURL } from 'node:url';
 import { DomainError, EVENTS } from '#lib/domain';
 import type { AgUiConverter, AgUiEnricher, AgUiExtensions } from '#lib/protocol/ag-ui';
 
+const OTHERWISE = 'exports something else than converters and enrichers';
+
 /** What the module of an installation adds to the mapping. @throws DomainError with one line for the operator. */
 export async function loadExtensions(module: string | undefined): Promise<AgUiExtensions> {
   if (module === undefined) return {};
-  const { converters = [], enrichers = [] } = (await load(module)) as Readonly<Record<string, unknown>>;
+  const loaded = (await load(module)) as Readonly<Record<string, unknown>>;
+  const { converters = [], enrichers = [] } = loaded;
+  if (!('converters' in loaded) && !('enrichers' in loaded)) throw unfit(OTHERWISE);
   if (
     Array.isArray(converters) &&
     converters.every(isConverter) &&
@@ -14,7 +18,7 @@ export async function loadExtensions(module: string | undefined): Promise<AgUiEx
     enrichers.every(isEnricher)
   )
     return { converters, enrichers };
-  throw unfit('exports something else than converters and enrichers');
+  throw unfit(OTHERWISE);
 }
 
 function load(module: string): Promise<unknown> {

@@ -1,6 +1,8 @@
 import type { ResumeEntry } from '@ag-ui/core';
 import {
+  type AnswerRequest,
   canonicalJson,
+  type DomainError,
   isDomainError,
   isTerminal,
   type SeenState,
@@ -124,7 +126,7 @@ export class RunsService {
   private async answer(
     caller: Caller,
     request: RunRequest,
-    { task, waitId, answer, answersHash }: Answering,
+    { task, waitId, answer }: Answering,
     run: ThreadRun,
   ): Promise<StartedRun> {
     const { requestId } = request;
@@ -137,10 +139,8 @@ export class RunsService {
     try {
       await this.ports.answers.resume(caller, task.taskId, { waitId, answer, requestId });
     } catch (error) {
-      if (!isDomainError(error) || (error.code !== 'not_waiting' && error.code !== 'wait_changed')) throw error;
-      // The same answers may have come twice at once, under two names.
-      const twin = answersHash && (await this.answered(caller, request, answersHash));
-      if (!twin || twin.runId === run.runId || twin.firstSeq !== run.firstSeq) throw error;
+      // The same answers may have come twice at once, under one name or two: the other gave them for both.
+      if (!isDomainError(error) || !isGiven(error, { waitId, answer, by: caller.principal })) throw error;
     }
     return { run, task: { ...task, state: 'running' } };
   }
@@ -180,6 +180,26 @@ function openOf(task: TaskSnapshot | undefined): Pick<Answering, 'task' | 'waitI
 
 function hasNews({ isAgain, input }: NewMessages): boolean {
   return !isAgain && input !== undefined;
+}
+
+/** True when the wait was answered in just this way, by the same principal. */
+function isGiven(
+  { extensions }: DomainError,
+  given: { readonly waitId: string; readonly answer: AnswerRequest; readonly by: string },
+): boolean {
+  const decision = extensions['decision'] as RecordedAnswer | null | undefined;
+  if (decision?.wait_id !== given.waitId || decision.decided_by !== given.by) return false;
+  const approved = new Set(
+    given.answer.decisions.filter((one) => one.approved === true).map((one) => one.tool_call_id),
+  );
+  return decision.decisions.every((one) => (one.approved === true) === approved.has(one.tool_call_id));
+}
+
+/** What the refusal of an answer says of the one that was taken. */
+interface RecordedAnswer {
+  readonly wait_id: string;
+  readonly decided_by: string;
+  readonly decisions: readonly { readonly tool_call_id: string; readonly approved?: unknown }[];
 }
 
 /** Nothing is open. What is cancelled though it is gone already counts as closed. */

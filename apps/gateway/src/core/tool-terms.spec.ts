@@ -193,4 +193,24 @@ describe('tools a caller runs itself', () => {
     ]);
     expect(toolTermsOf(read({}, []), routed(), { takesClientTools: false })).toEqual({});
   });
+
+  it.each([
+    ['client_first', true, { allowedTools: ['b', 'c'] }, ['a', 'look']],
+    ['client_first', false, {}, undefined],
+    ['client_only', true, { allowedTools: [] }, ['a', 'look']],
+    ['client_only', false, { allowedTools: [] }, undefined],
+    ['agent_only', true, {}, undefined],
+  ] as const)('in mode %s, handed out %s, leaves %j and %j', (mode, takesClientTools, allowed, names) => {
+    const request = read({}, [{ ...TOOL, name: 'a' }, TOOL]);
+    const { clientTools, ...rest } = toolTermsOf(request, routed(), { takesClientTools, mode });
+    expect(rest).toEqual(allowed);
+    const offered = clientTools === undefined ? undefined : (JSON.parse(clientTools) as { name: string }[]);
+    expect(offered?.map(({ name }) => name)).toEqual(names);
+  });
+
+  it('denies both tools of a name', () => {
+    const request = read({ deny_rules: [{ tool_name: 'a' }] }, [{ ...TOOL, name: 'a' }]);
+    const meeting = { takesClientTools: true, mode: 'client_first' } as const;
+    expect(toolTermsOf(request, routed(), meeting)).toEqual({ allowedTools: ['b', 'c'] });
+  });
 });

@@ -9,7 +9,12 @@ interface Kind {
   readonly more?: EventType;
   readonly end: EventType;
   readonly id: 'messageId' | 'toolCallId' | 'stepName' | 'subagentRunId';
+  /** What its ids belong to somebody as; absent: it has owners of its own kind. */
+  readonly owned?: Owned;
 }
+/** Things whose ids are one owner's. Reasoning spans and their messages share theirs. */
+const OWNED = ['message', 'call', 'reasoning', 'activity'] as const;
+type Owned = (typeof OWNED)[number];
 
 /** In the order in which they are closed. */
 const KINDS: readonly Kind[] = [
@@ -18,28 +23,38 @@ const KINDS: readonly Kind[] = [
     more: EventType.TEXT_MESSAGE_CONTENT,
     end: EventType.TEXT_MESSAGE_END,
     id: 'messageId',
+    owned: 'message',
   },
   {
     start: EventType.REASONING_MESSAGE_START,
     more: EventType.REASONING_MESSAGE_CONTENT,
     end: EventType.REASONING_MESSAGE_END,
     id: 'messageId',
+    owned: 'reasoning',
   },
-  { start: EventType.REASONING_START, end: EventType.REASONING_END, id: 'messageId' },
-  { start: EventType.TOOL_CALL_START, more: EventType.TOOL_CALL_ARGS, end: EventType.TOOL_CALL_END, id: 'toolCallId' },
+  { start: EventType.REASONING_START, end: EventType.REASONING_END, id: 'messageId', owned: 'reasoning' },
+  {
+    start: EventType.TOOL_CALL_START,
+    more: EventType.TOOL_CALL_ARGS,
+    end: EventType.TOOL_CALL_END,
+    id: 'toolCallId',
+    owned: 'call',
+  },
   { start: EventType.STEP_STARTED, end: EventType.STEP_FINISHED, id: 'stepName' },
   { start: EventType.SUBAGENT_STARTED, end: EventType.SUBAGENT_FINISHED, id: 'subagentRunId' },
 ];
+const SUBAGENTS = KINDS.at(-1)!;
 
 const BY_TYPE: ReadonlyMap<EventType, Kind> = new Map(
   KINDS.flatMap((kind) => [kind.start, kind.end, ...(kind.more ? [kind.more] : [])].map((type) => [type, kind])),
 );
 
-/** What never passes: the shorthand would open things behind our back. */
+/** What never passes: the shorthand would open things behind our back, and a snapshot would change whose they are. */
 const REFUSED: ReadonlySet<EventType> = new Set([
   EventType.TEXT_MESSAGE_CHUNK,
   EventType.TOOL_CALL_CHUNK,
   EventType.REASONING_MESSAGE_CHUNK,
+  EventType.MESSAGES_SNAPSHOT,
 ]);
 
 /**
@@ -47,9 +62,9 @@ const REFUSED: ReadonlySet<EventType> = new Set([
  * the run ends is closed, and one terminal event ends it.
  */
 export class Lifecycle {
-  /** By kind and then by id (steps by their owner and name): the tag of whoever opened it. */
+  /** By kind: ids, or steps by their owner and name. */
   private readonly open = new Map<Kind, Map<string, string | undefined>>(KINDS.map((kind) => [kind, new Map()]));
-  /** Who opened what there was, also when it is closed. */
+  /** Whose what there is or was is: the sub-agent's, or the run's own. */
   private readonly owners = new Map<string, string | undefined>();
   private readonly finished = new Set<string>();
   private hasBegun = false;
@@ -73,7 +88,7 @@ export class Lifecycle {
     if (event.type === EventType.RUN_FINISHED) return this.finish(event);
     if (event.type === EventType.SUBAGENT_ERROR) return this.subagentFailed(event);
     const kind = BY_TYPE.get(event.type);
-    return kind === undefined || this.follow(kind, event) ? [event] : [];
+    return (kind === undefined ? this.isFree(event) : this.follow(kind, event)) ? [event] : [];
   }
 
   private begin(event: AgUiEvent): AgUiEvent[] {
@@ -100,58 +115,78 @@ export class Lifecycle {
 
   private subagentFailed(event: Extract<AgUiEvent, { type: EventType.SUBAGENT_ERROR }>): AgUiEvent[] {
     const { subagentRunId } = event;
-    if (!this.open.get(KINDS.at(-1)!)!.delete(subagentRunId)) return [];
+    if (!this.open.get(SUBAGENTS)!.delete(subagentRunId)) return [];
     this.finished.add(subagentRunId);
     return [event];
   }
 
-  /** True when the event may go on, close or open the thing it names. */
+  /** True for what opens and closes nothing, unless it is said to be of somebody it is not of. */
+  private isFree(event: Tagged): boolean {
+    const tag = event.subagentRunId;
+    if (event.type === EventType.TOOL_CALL_RESULT) {
+      // A message of its own.
+      return !this.owners.has(`message ${event.messageId}`) && this.claim(`message ${event.messageId}`, tag);
+    }
+    if (event.type === EventType.ACTIVITY_SNAPSHOT || event.type === EventType.ACTIVITY_DELTA) {
+      return this.claim(`activity ${event.messageId}`, tag);
+    }
+    if (event.type !== EventType.REASONING_ENCRYPTED_VALUE) return true;
+    return OWNED.every((owned) => !this.isOfAnother(`${owned} ${event.entityId}`, tag));
+  }
+
+  /** True when the event may open, go on or close the thing it names. */
   private follow(kind: Kind, event: Tagged): boolean {
     const id = (event as unknown as Readonly<Record<string, unknown>>)[kind.id];
     if (typeof id !== 'string' || id === '') return false;
-    const tag = kind.id === 'subagentRunId' ? undefined : event.subagentRunId;
-    const key = kind.id === 'stepName' ? stepKey(id, tag) : id;
+    const tag = event.subagentRunId;
+    const key = kind.id === 'stepName' ? `${tag ?? ''}\n${id}` : id;
     const open = this.open.get(kind)!;
-    if (event.type === kind.start) return this.opens(kind, key, event);
-    const owner = open.get(key);
-    if (!open.has(key) || (tag !== undefined && tag !== owner)) return false;
-    if (event.type === kind.end) {
-      open.delete(key);
-      if (kind.id === 'subagentRunId') this.finished.add(id);
-    }
+    if (event.type === kind.start) return !open.has(key) && this.opens(kind, key, event);
+    if (!open.has(key) || (kind.owned !== undefined && this.isOfAnother(`${kind.owned} ${id}`, tag))) return false;
+    if (event.type !== kind.end) return true;
+    open.delete(key);
+    if (kind === SUBAGENTS) this.finished.add(id);
     return true;
   }
 
   private opens(kind: Kind, key: string, event: Tagged): boolean {
-    const open = this.open.get(kind)!;
-    if (open.has(key)) return false;
     if (event.type === EventType.SUBAGENT_STARTED) return this.opensSubagent(event);
-    // A message's id and a call's are its owner's for the whole run.
-    const name = `${kind.id === 'stepName' ? kind.start : ownership(kind)} ${key}`;
-    const tag = event.subagentRunId;
-    if (this.owners.has(name) && tag !== undefined && this.owners.get(name) !== tag) return false;
-    if (!this.owners.has(name)) this.owners.set(name, tag);
-    open.set(key, this.owners.get(name));
+    const tag = event.type === EventType.TOOL_CALL_START ? this.ownerOfCall(event) : event.subagentRunId;
+    if (tag === null || (kind.owned !== undefined && !this.claim(`${kind.owned} ${key}`, tag))) return false;
+    const owner = kind.owned === undefined ? tag : this.owners.get(`${kind.owned} ${key}`);
+    this.open.get(kind)!.set(key, owner);
     return true;
+  }
+
+  /** A call is of whoever the message is of that carries it. Null: it is said to be of two. */
+  private ownerOfCall(event: Extract<AgUiEvent, { type: EventType.TOOL_CALL_START }>): string | undefined | null {
+    const { toolCallId, parentMessageId, subagentRunId } = event;
+    const parent = `message ${parentMessageId}`;
+    if (parentMessageId === undefined || !this.owners.has(parent)) return subagentRunId;
+    if (this.isOfAnother(parent, subagentRunId)) return null;
+    const [owner, call] = [this.owners.get(parent), `call ${toolCallId}`];
+    return this.owners.has(call) && this.owners.get(call) !== owner ? null : owner;
+  }
+
+  /** False when the thing is known to be of another; else it is of this one from now on. */
+  private claim(name: string, tag: string | undefined): boolean {
+    if (this.isOfAnother(name, tag)) return false;
+    if (!this.owners.has(name)) this.owners.set(name, tag);
+    return true;
+  }
+
+  private isOfAnother(name: string, tag: string | undefined): boolean {
+    return tag !== undefined && this.owners.has(name) && this.owners.get(name) !== tag;
   }
 
   private opensSubagent(event: Extract<AgUiEvent, { type: EventType.SUBAGENT_STARTED }>): boolean {
     const { subagentRunId, parentSubagentRunId: parent } = event;
-    const open = this.open.get(KINDS.at(-1)!)!;
+    const open = this.open.get(SUBAGENTS)!;
     if (this.finished.has(subagentRunId)) return false;
     if (parent !== undefined && !open.has(parent) && !this.finished.has(parent)) return false;
     open.set(subagentRunId, undefined);
     return true;
   }
-}
-
-/** Reasoning spans and their messages share their ids. */
-function ownership({ start, id }: Kind): string {
-  return start.startsWith('REASONING') ? 'reasoning' : id;
-}
-
-function stepKey(stepName: string, owner: string | undefined): string {
-  return `${owner ?? ''}\n${stepName}`;
 }
 
 function closingOf(

@@ -23,6 +23,8 @@ export class StandardConverter {
   private readonly privates: PrivateEvents;
   /** What the task tells of its usage is of all its runs. */
   private isFirst = false;
+  /** A run that is stopped does not say again why. */
+  private cancelReason: string | undefined;
 
   constructor(
     private readonly run: RunView,
@@ -55,8 +57,11 @@ export class StandardConverter {
     'task.stalled': nothing,
     'task.recovered': nothing,
     'task.released': nothing,
-    'task.cancel_requested': nothing,
-    'task.cancelled': ({ reason }) => [this.cancelled(reason)],
+    'task.cancel_requested': ({ reason }) => {
+      this.cancelReason = reason;
+      return [];
+    },
+    'task.cancelled': ({ reason }) => [this.cancelled(reason ?? this.cancelReason)],
     'task.succeeded': ({ result, usage }) => [
       {
         type: EventType.RUN_FINISHED,
