@@ -336,4 +336,12 @@ describeEachBackingSet(({ redisUrl }) => {
     const stopped = await call(`${here}/v1/tasks/outlives/cancel`, { key: keys.ann, body: {} });
     expect([stopped.status, (await ended('outlives'))['state']]).toEqual([202, 'cancelled']);
   });
+
+  it('prints its log, a line of JSON each, and nothing else', () => {
+    for (const { printed } of [...installation.gateways, ...installation.runtimes]) {
+      const lines = printed.split('\n').filter((line) => line !== '');
+      expect(lines.length).toBeGreaterThan(0);
+      expect(lines.filter((line) => !line.startsWith('{"') || !line.endsWith('}'))).toEqual([]);
+    }
+  });
 });

@@ -1,4 +1,5 @@
 import { type Logger, type Metrics, NO_METRICS, type Reading } from '#lib/domain';
+import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** Work that is found in the database and done by whichever process comes first. */
@@ -22,6 +23,8 @@ export class SweepLoop {
     private readonly logger: Logger,
     private readonly metrics: Metrics = NO_METRICS,
   ) {
+    // Each sweep that waits for its turn listens.
+    setMaxListeners(0, this.stopping.signal);
     metrics.gauge('switchyard_sweep_lag_seconds', () => this.lags());
   }
 
