@@ -1,4 +1,4 @@
-import { ON_INTERRUPT } from '#lib/domain';
+import { CLIENT_TOOL_MODES, ON_INTERRUPT } from '#lib/domain';
 import { integerFrom, oneOf, type SettingValues } from '#lib/platform';
 import type { ChatOptions } from './chat/chat.options.js';
 
@@ -14,6 +14,11 @@ export const CHAT_SETTINGS = {
     meaning:
       'What becomes of a task whose client has left before its answer, or waited too long: `detach` lets it go on.',
     ...oneOf('cancel', 'detach'),
+  },
+  CHAT_TOOL_MODE: {
+    default: 'client_first',
+    meaning: 'How tools of the client meet the agent’s.',
+    ...oneOf(...CLIENT_TOOL_MODES),
   },
   CHAT_GRACE_SECONDS: {
     default: '5',
@@ -38,6 +43,7 @@ export function chatOptionsOf(isEnabled: boolean, settings: SettingValues<typeof
   return {
     isEnabled,
     onInterrupt: settings.CHAT_ON_INTERRUPT,
+    toolMode: settings.CHAT_TOOL_MODE,
     onDisconnect: settings.CHAT_ON_DISCONNECT,
     graceMs: settings.CHAT_GRACE_SECONDS * 1_000,
     maxWaitMs: settings.CHAT_MAX_WAIT_SECONDS * 1_000,

@@ -11,6 +11,7 @@ import type { INestApplication } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { requestHeadersOf } from './ag-ui/ag-ui.options.js';
 import type { GatewayConfig } from './config.js';
+import { clientHeadersOf } from './chat/chat.options.js';
 import { ensureAdminKey } from './core/admin-key.js';
 import { AgentDirectory } from './core/agent.directory.js';
 import { AgentsFileError, parseAgentsFile } from './core/agents-file.js';
@@ -49,7 +50,7 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
       new EdgeAdapter({
         ...config,
         metrics: infrastructure.ports.metrics,
-        corsHeaders: requestHeadersOf(config.protocols.agUi),
+        corsHeaders: [...requestHeadersOf(config.protocols.agUi), ...clientHeadersOf(config.protocols.chat)],
         isSecure: config.publicUrl?.startsWith('https:') ?? false,
       }),
       { bodyParser: false, logger: false, abortOnError: false },

@@ -30,12 +30,16 @@ export function decodeRetry(headers: IncomingHttpHeaders, body: unknown): Retrie
   return { body, isRetry: Number(count ?? 0) > 0, ...(key === undefined ? {} : { key: String(key) }) };
 }
 
+/** What is added to a request. */
+interface SubmissionTerms extends Required<Pick<SubmitRequest, 'agentId' | 'idempotencyKey' | 'clientToolMode'>> {
+  readonly conversation: DecodedConversation;
+}
+
 /** What a request that begins a task submits. @throws DomainError `invalid_request` for a session that cannot be one. */
 export function submissionOf(
   { request, body, requestId }: Retried & { readonly request: ChatRequest; readonly requestId: string },
-  terms: { readonly agentId: string; readonly conversation: DecodedConversation; readonly idempotencyKey: string },
+  { conversation, ...terms }: SubmissionTerms,
 ): SubmitRequest {
-  const { agentId, idempotencyKey, conversation } = terms;
   const { session_id } = request.metadata;
   if (session_id !== undefined && !SESSION_ID.test(session_id)) {
     const message = 'must be 1 to 200 characters, none of them a control character';
@@ -43,8 +47,7 @@ export function submissionOf(
   }
   const tools = request.tools.filter(({ name }) => name !== APPROVAL_TOOL).map(encodeTool);
   return {
-    agentId,
-    idempotencyKey,
+    ...terms,
     sessionId: session_id,
     input: raw(conversation.input),
     context: raw(conversation.conversation ? { [CALLER_CONVERSATION]: conversation.conversation } : {}),

@@ -8,6 +8,7 @@ import { AnswersService } from '../core/answers.service.js';
 import { ArtifactsService } from '../core/artifacts.service.js';
 import { Quotas } from '../core/quotas.js';
 import { RepeatsService } from '../core/repeats.service.js';
+import { ResultsService } from '../core/results.service.js';
 import { StreamsService } from '../core/streams.service.js';
 import { SubmissionsService } from '../core/submissions.service.js';
 import { TasksService } from '../core/tasks.service.js';
@@ -68,6 +69,7 @@ const SERVICES = [
   StreamsService,
   AnswersService,
   ArtifactsService,
+  ResultsService,
   RepeatsService,
   WatchersService,
 ] as const;
@@ -80,13 +82,14 @@ type Injected = [
   StreamsService,
   AnswersService,
   ArtifactsService,
+  ResultsService,
   RepeatsService,
   WatchersService,
 ];
 
 function servicesOf(injected: Injected): ConstructorParameters<typeof ChatService>[0] {
-  const [, agents, submissions, tasks, streams, answers, artifacts, repeats, watchers] = injected;
-  return { agents, submissions, tasks, streams, answers, artifacts, repeats, watchers };
+  const [, agents, submissions, tasks, streams, answers, artifacts, results, repeats, watchers] = injected;
+  return { agents, submissions, tasks, streams, answers, artifacts, results, repeats, watchers };
 }
 
 function encodeWireError(error: DomainError, request: Request): WireError {

@@ -1,4 +1,4 @@
-import type { OnInterrupt } from '#lib/domain';
+import type { ClientToolMode, OnInterrupt } from '#lib/domain';
 
 /** How OpenAI Chat Completions, `/v1/chat/completions` and `/v1/models` is served. */
 export interface ChatOptions {
@@ -6,6 +6,8 @@ export interface ChatOptions {
   readonly isEnabled: boolean;
   /** What becomes of calls that have to be approved, where the agent does not say. */
   readonly onInterrupt: OnInterrupt;
+  /** How tools of the client meet the agent's. */
+  readonly toolMode: ClientToolMode;
   /** What becomes of a task whose client has left before its answer. */
   readonly onDisconnect: 'cancel' | 'detach';
   /** How long such a client may take to come back. */
@@ -14,4 +16,25 @@ export interface ChatOptions {
   readonly maxWaitMs: number;
   /** Whether a request that says it is repeated gets the task of the one before. */
   readonly attachesRetries: boolean;
+}
+
+/** What official clients send from web pages beside what every caller may. */
+const CLIENT_HEADERS = [
+  'OpenAI-Organization',
+  'OpenAI-Project',
+  'X-Stainless-Arch',
+  'X-Stainless-Helper-Method',
+  'X-Stainless-Lang',
+  'X-Stainless-OS',
+  'X-Stainless-Package-Version',
+  'X-Stainless-Poll-Helper',
+  'X-Stainless-Retry-Count',
+  'X-Stainless-Runtime',
+  'X-Stainless-Runtime-Version',
+  'X-Stainless-Timeout',
+];
+
+/** Fields of requests that pages of allowed origins may set. */
+export function clientHeadersOf({ isEnabled }: ChatOptions): readonly string[] {
+  return isEnabled ? CLIENT_HEADERS : [];
 }

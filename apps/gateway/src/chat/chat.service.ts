@@ -13,6 +13,7 @@ import type { AnswersService } from '../core/answers.service.js';
 import type { ArtifactsService } from '../core/artifacts.service.js';
 import { assertScopes, type Caller } from '../core/caller.js';
 import type { RepeatsService } from '../core/repeats.service.js';
+import type { ResultsService } from '../core/results.service.js';
 import type { StreamsService } from '../core/streams.service.js';
 import type { SubmissionsService } from '../core/submissions.service.js';
 import type { TasksService } from '../core/tasks.service.js';
@@ -56,6 +57,7 @@ export interface ChatServices {
   readonly streams: StreamsService;
   readonly answers: AnswersService;
   readonly artifacts: ArtifactsService;
+  readonly results: ResultsService;
   readonly repeats: RepeatsService;
   readonly watchers: WatchersService;
 }
@@ -136,7 +138,12 @@ export class ChatService {
     const { caller, request } = ask;
     const conversation = decodeConversation(request.messages, { takesInstructions: agent.callerInstructions === true });
     const idempotencyKey = await this.keyOf(ask);
-    const submission = submissionOf(ask, { agentId: agent.id, conversation, idempotencyKey });
+    const submission = submissionOf(ask, {
+      agentId: agent.id,
+      conversation,
+      idempotencyKey,
+      clientToolMode: this.options.toolMode,
+    });
     const submitted = await submissions.submit(caller, submission).catch((error: unknown) => {
       throw isDomainError(error) ? withPlaces(error, conversation.places) : error;
     });
@@ -158,13 +165,14 @@ export class ChatService {
     { task, afterSeq, watcher, isOwn }: Place,
     { agent, manner }: { readonly agent: AgentRecord; readonly manner: Manner },
   ): Promise<Reply> {
-    const { streams, watchers } = this.services;
+    const { streams, watchers, results, tasks } = this.services;
     const { taskKey, taskId } = task;
     const parts = new ReplyStream(await streams.openSeenEvents(task, afterSeq), {
       ...manner,
       task: { taskKey, taskId },
       isLive: request.isStream,
       showsThoughts: agent.chat?.reasoning === true,
+      whole: async () => results.textOf(await tasks.snapshot(caller, taskId)),
       deny: (pause) => this.deny(caller, pause, requestId),
       describe: (artifacts) => this.describe(caller, taskId, artifacts),
     });

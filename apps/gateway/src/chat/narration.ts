@@ -16,6 +16,7 @@ const NOTHING: readonly AnswerPart[] = [];
 export class Narration {
   private readonly begun = new Map<string, Begun>();
   private last: string | undefined;
+  private final: { readonly id: string; readonly text: string } | undefined;
   private spent: UsageBody | undefined;
 
   constructor(
@@ -35,11 +36,17 @@ export class Narration {
       return NOTHING;
     },
     'message.delta': ({ message_id, text }) => this.addPiece(message_id, text),
-    'message.completed': ({ role, message_id, text }) =>
-      role === 'assistant' ? this.complete(message_id, text) : NOTHING,
+    'message.completed': ({ role, message_id, text, final }) => {
+      if (role !== 'assistant') return NOTHING;
+      if (final !== true) return this.complete(message_id, text);
+      this.final = { id: message_id, text };
+      return NOTHING;
+    },
     'thinking.delta': ({ text }) => (this.showsThoughts ? [{ kind: 'reasoning', text }] : NOTHING),
     'task.retrying': () => {
       this.begun.clear();
+      // What the next run says begins anew, whatever it calls it.
+      if (this.last !== undefined) this.last = '';
       return NOTHING;
     },
     'model.usage': ({ usage }) => {
@@ -47,6 +54,17 @@ export class Narration {
       return NOTHING;
     },
   };
+
+  /** True when all there is of the answer is what its last event says, which may be the beginning only. */
+  get isUntold(): boolean {
+    const begun = this.final && this.begun.get(this.final.id);
+    return this.final !== undefined && (begun === undefined || (begun.told === 0 && begun.text === ''));
+  }
+
+  /** The end of the answer; `whole`: its text, where the events do not hold all of it. */
+  conclude(whole?: string): readonly AnswerPart[] {
+    return this.final ? this.complete(this.final.id, whole ?? this.final.text) : NOTHING;
+  }
 
   /** Of the calls of a model that were told, else what the task says of all of them. */
   usage(ofTask: UsageBody | undefined): Usage | undefined {

@@ -11,6 +11,8 @@ export interface ReplyTerms extends Manner {
   readonly showsThoughts: boolean;
   /** Denies what is to be approved; done too where somebody else has answered first. */
   readonly deny: (pause: Pause) => Promise<void>;
+  /** The text of the result, where the task has it as an artifact. */
+  readonly whole: () => Promise<string>;
   /** What is told of artifacts. */
   readonly describe: (artifacts: readonly ArtifactBody[]) => Promise<readonly object[]>;
 }
@@ -56,7 +58,8 @@ async function* partsOf(
       if (event.type === 'artifact.created' && event.payload.artifact.kind === 'produced') {
         artifacts.push(event.payload.artifact);
       }
-      const end = event.type === 'task.waiting_for_input' ? await endOfPause(event, terms) : endOf(event, narration);
+      const end =
+        event.type === 'task.waiting_for_input' ? await endOfPause(event, terms) : await endOf(event, narration, terms);
       if (!end) continue;
       yield [...told, ...(await withArtifacts(end, artifacts, terms))];
       return;
@@ -78,11 +81,17 @@ async function endOfPause(event: Waiting, terms: ReplyTerms): Promise<readonly A
   return parts;
 }
 
-function endOf(event: LoggedEvent, narration: Narration): readonly AnswerPart[] | undefined {
+async function endOf(
+  event: LoggedEvent,
+  narration: Narration,
+  { whole }: ReplyTerms,
+): Promise<readonly AnswerPart[] | undefined> {
   if (!isTerminalEvent(event.type)) return undefined;
   if (event.type === 'task.succeeded') {
     const { result, usage } = event.payload;
-    return [{ kind: 'end', finish: finishOf(result.metadata), usage: narration.usage(usage) }];
+    const isMoved = 'artifact' in result.metadata && narration.isUntold;
+    const answer = narration.conclude(isMoved ? await whole() : undefined);
+    return [...answer, { kind: 'end', finish: finishOf(result.metadata), usage: narration.usage(usage) }];
   }
   const failure = event.type === 'task.failed' ? encodeFailed(event.payload.error) : encodeCancelled();
   return [{ kind: 'failure', failure }];

@@ -30,6 +30,8 @@ const ANSWER_HEADERS = [
   'Retry-After',
   'WWW-Authenticate',
   'X-Request-ID',
+  'X-Should-Retry',
+  'X-Task-Id',
 ].join(', ');
 /** How long a browser may keep what it was allowed, in seconds. */
 const MAX_AGE = '600';
