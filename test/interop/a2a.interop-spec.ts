@@ -239,7 +239,8 @@ describe('the card', () => {
     );
     expect((await fetch(`${here.url}/a2a/nobody/.well-known/agent-card.json`)).status).toBe(404);
     const { body } = await call(`${here.url}/a2a`);
-    expect((body['agents'] as { id: string }[]).map(({ id }) => id)).toEqual(['endless', 'scripted', 'supervised']);
+    const ids = (body['agents'] as { id: string }[]).map(({ id }) => id);
+    expect(ids).toEqual(expect.arrayContaining(['endless', 'scripted', 'supervised']));
   });
 });
 
