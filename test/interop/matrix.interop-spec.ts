@@ -3,15 +3,17 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 import { ADMIN_KEY, Installation } from '../support/installation.js';
 import { testRedisUrl } from '../support/redis.js';
+import { agentProtocol } from './drivers/agent-protocol.driver.js';
 import { agentScope } from './drivers/agentscope.driver.js';
 import { agUi } from './drivers/ag-ui.driver.js';
 import { chat } from './drivers/chat.driver.js';
 import type { Driver, Place } from './drivers/driver.js';
 import { a2a } from './drivers/a2a.driver.js';
 import { native } from './drivers/native.driver.js';
+import { stepStream } from './drivers/step-stream.driver.js';
 
 /** Every protocol there is. */
-const DRIVERS: readonly Driver[] = [native, agentScope, a2a, agUi, chat];
+const DRIVERS: readonly Driver[] = [native, agentScope, agentProtocol, stepStream, a2a, agUi, chat];
 
 let database: TestDatabase;
 let installation: Installation;

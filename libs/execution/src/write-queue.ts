@@ -49,6 +49,8 @@ export interface Write {
   readonly session?: SessionEnd;
   /** JSON text; with a control guard only. */
   readonly answer?: string;
+  /** JSON text; with `task.released` only. */
+  readonly input?: string;
   readonly audit?: readonly AuditEntry[];
   /** With a control guard only. */
   readonly call?: CallRecord;
@@ -142,11 +144,19 @@ function merge(writes: readonly Write[]): Work {
     ...(workspace === undefined ? {} : { workspace }),
     ...(last.dispatch ? { dispatch: last.dispatch } : {}),
     ...(last.session ? { session: last.session } : {}),
-    ...(first.answer === undefined ? {} : { answer: first.answer }),
     ...(audit.length > 0 ? { audit } : {}),
-    ...(first.call ? { call: first.call } : {}),
+    ...controlParts(first),
   };
   return { taskId: first.taskId, append, writes };
+}
+
+/** What only writes with a control guard bring along, which are never joined. */
+function controlParts({ answer, input, call }: Write): Pick<Append, 'answer' | 'input' | 'call'> {
+  return {
+    ...(answer === undefined ? {} : { answer }),
+    ...(input === undefined ? {} : { input }),
+    ...(call ? { call } : {}),
+  };
 }
 
 function runGuard({ runNo, runPos }: RunCursor, { unlessCancelled }: Write): RunGuard {

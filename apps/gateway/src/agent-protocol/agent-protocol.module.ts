@@ -3,6 +3,7 @@ import type { DynamicModule, ModuleMetadata } from '@nestjs/common';
 import { encodeError } from '#lib/protocol/agent-protocol';
 import { AnswersService } from '../core/answers.service.js';
 import { ReleasesService } from '../core/releases.service.js';
+import { ResultsService } from '../core/results.service.js';
 import { StreamsService } from '../core/streams.service.js';
 import { TaskRecordsService } from '../core/task-records.service.js';
 import { TasksService } from '../core/tasks.service.js';
@@ -28,15 +29,16 @@ export class AgentProtocolModule {
     const steps = {
       provide: StepsService,
       useFactory: (
-        ...[tasks, streams, answers, releases, records]: [
+        ...[tasks, streams, answers, releases, results, records]: [
           TasksService,
           StreamsService,
           AnswersService,
           ReleasesService,
+          ResultsService,
           TaskRecordsService,
         ]
-      ) => new StepsService({ tasks, streams, answers, releases, records }, options.stepWaitMs),
-      inject: [TasksService, StreamsService, AnswersService, ReleasesService, TaskRecordsService],
+      ) => new StepsService({ tasks, streams, answers, releases, results, records }, options.stepWaitMs),
+      inject: [TasksService, StreamsService, AnswersService, ReleasesService, ResultsService, TaskRecordsService],
     };
     return {
       module: AgentProtocolModule,

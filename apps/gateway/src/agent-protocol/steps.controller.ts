@@ -11,6 +11,7 @@ import {
   type Step,
 } from '#lib/protocol/agent-protocol';
 import type { Caller } from '../core/caller.js';
+import { ResultsService } from '../core/results.service.js';
 import { StreamsService } from '../core/streams.service.js';
 import { TasksService } from '../core/tasks.service.js';
 import { leftSignal, requestIdOf, sendJson } from '../http/exchange.js';
@@ -21,6 +22,7 @@ import { EventStreams } from '../http/sse.js';
 import { CURRENT_PAGE, PAGE_SIZE, pageOf, REQUEST_BODY, STEP } from './agent-protocol.schema.js';
 import { StepFrameStream } from './step-frames.js';
 import { StepsService } from './steps.service.js';
+import { withWholeOutput } from './whole-output.js';
 
 @ApiTags('agent protocol')
 @Controller('ap/v1/agent/tasks/:id/steps')
@@ -30,6 +32,7 @@ export class StepsController {
     private readonly tasks: TasksService,
     private readonly logs: StreamsService,
     private readonly streams: EventStreams,
+    private readonly results: ResultsService,
   ) {}
 
   @ApiOperation({ summary: 'Execute a step: the next one that nobody was handed yet, once it is over.' })
@@ -89,6 +92,8 @@ export class StepsController {
   private async open(caller: Caller, id: string, lastEventId: string | undefined): Promise<StepFrameStream> {
     const task = await this.tasks.snapshot(caller, id);
     const events = await this.logs.openSeenEvents(task);
-    return new StepFrameStream(events, task.taskId, decodeCursor(lastEventId, task.lastSeq));
+    const afterSeq = decodeCursor(lastEventId, task.lastSeq);
+    const whole = (step: Step): Promise<Step> => withWholeOutput(this.results, task, step);
+    return new StepFrameStream({ taskId: task.taskId, events, afterSeq, whole });
   }
 }

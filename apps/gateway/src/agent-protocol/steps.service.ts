@@ -3,17 +3,20 @@ import { type RequestBody, type Step, STEP_EVENTS, StepBook } from '#lib/protoco
 import type { AnswersService } from '../core/answers.service.js';
 import { assertScopes, type Caller } from '../core/caller.js';
 import type { LoggedEvent } from '../core/logged-events.js';
+import type { ResultsService } from '../core/results.service.js';
 import type { ReleasesService } from '../core/releases.service.js';
 import type { StreamsService } from '../core/streams.service.js';
 import type { TaskRecordsService } from '../core/task-records.service.js';
 import type { TasksService } from '../core/tasks.service.js';
 import { decodeStepAnswer } from './agent-protocol.mapping.js';
+import { withWholeOutput } from './whole-output.js';
 
 export interface StepsPorts {
   readonly tasks: Pick<TasksService, 'snapshot'>;
   readonly streams: Pick<StreamsService, 'follow' | 'select'>;
   readonly answers: Pick<AnswersService, 'resume'>;
   readonly releases: Pick<ReleasesService, 'release'>;
+  readonly results: Pick<ResultsService, 'textOf'>;
   readonly records: Pick<TaskRecordsService, 'stepCursor' | 'moveStepCursor'>;
 }
 
@@ -35,14 +38,15 @@ export class StepsService {
   /** All there are. */
   async list(caller: Caller, taskId: string): Promise<readonly Step[]> {
     const task = await this.ports.tasks.snapshot(caller, taskId);
-    return (await this.book(task)).list();
+    const steps = (await this.book(task)).list();
+    return Promise.all(steps.map((step) => withWholeOutput(this.ports.results, task, step)));
   }
 
   async get(caller: Caller, taskId: string, stepId: string): Promise<Step> {
     const task = await this.ports.tasks.snapshot(caller, taskId);
     const step = (await this.book(task)).find(stepId);
     if (!step) throw new DomainError('not_found', 'The task has no such step.');
-    return step;
+    return withWholeOutput(this.ports.results, task, step);
   }
 
   /**
@@ -76,7 +80,7 @@ export class StepsService {
     const step = await this.ports.streams.follow(caller, task, patience, (events) => hand.outOf(events));
     const shown = step ?? book.current();
     if (!shown) throw new DomainError('unavailable', 'The steps could not be read now.', { retryAfterSeconds: 1 });
-    return shown;
+    return withWholeOutput(this.ports.results, task, shown);
   }
 
   private async book(task: TaskSnapshot): Promise<StepBook> {

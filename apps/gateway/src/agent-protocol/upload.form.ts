@@ -62,20 +62,24 @@ export class UploadForm {
 
   private async complete(): Promise<void> {
     await this.read.catch((error: unknown) => {
-      throw isDomainError(error) ? error : refusal('', 'malformed', 'is no complete form');
+      throw isDomainError(error) ? error : malformed();
     });
   }
 
   private async find(): Promise<FormFile> {
     for (;;) {
-      const [field, stream, info] = (await once(this.form, 'file')) as [string, Readable, busboy.FileInfo];
+      const part = await once(this.form, 'file').catch(() => this.complete());
+      if (!part) throw malformed();
+      const [field, stream, info] = part as [string, Readable, busboy.FileInfo];
       if (field === 'file') return this.decodeFile(stream, info);
-      stream.resume();
+      stream.on('error', () => undefined).resume();
       this.fault ??= refusal('', 'unknown_field', 'must have no file but file');
     }
   }
 
   private decodeFile(stream: Readable, { filename, mimeType }: busboy.FileInfo): FormFile {
+    // It may break off before anybody reads it; whoever does then is told.
+    stream.on('error', () => undefined);
     const name = filename || 'file';
     if (name.length > MAX_NAME_LENGTH || UNPRINTABLE.test(name)) {
       stream.resume();
@@ -91,7 +95,7 @@ export class UploadForm {
     } catch {
       // Why it broke off is known to who reads the form.
       await this.complete();
-      throw refusal('', 'malformed', 'is no complete form');
+      throw malformed();
     }
   }
 
@@ -122,6 +126,10 @@ function openForm(request: IncomingMessage): busboy.Busboy {
 function isRelative(path: string): boolean {
   if (UNPRINTABLE.test(path) || path.includes('\\') || /^(?:\/|[A-Za-z]:)/.test(path)) return false;
   return !path.split('/').includes('..');
+}
+
+function malformed(): DomainError {
+  return refusal('', 'malformed', 'is no complete form');
 }
 
 function refusal(path: string, code: string, message: string): DomainError {

@@ -37,7 +37,8 @@ export class StepBook {
   readonly artifacts: ArtifactBody[] = [];
   /** Ids of steps by the ids that runs give them. */
   readonly ids = new Map<string, string>();
-  private readonly ready: { readonly seq: number; readonly stepId: string }[] = [];
+  /** With which event each step was over, or began to wait; one that is over once more comes later. */
+  private readonly ready = new Map<string, number>();
   private wait: Omit<OpenWait, 'step'> | undefined;
 
   constructor(readonly taskId: string) {}
@@ -48,16 +49,20 @@ export class StepBook {
     const step = apply?.(this, event.payload, event);
     if (!step) return undefined;
     this.steps.set(step.step_id, step);
-    if (READY.has(event.type)) this.ready.push({ seq: event.seq, stepId: step.step_id });
+    if (READY.has(event.type)) {
+      this.ready.delete(step.step_id);
+      this.ready.set(step.step_id, event.seq);
+    }
     return { seq: event.seq, step };
   }
 
   /** The first step to be handed out whose event comes after `seq`: one that is over, or that waits for an answer. */
   nextAfter(seq: number): StepChange | undefined {
-    const next = this.ready.find(
-      (entry) => entry.seq > seq && (this.find(entry.stepId)?.status !== 'running' || entry.seq === this.wait?.seq),
-    );
-    return next && { seq: next.seq, step: this.steps.get(next.stepId)! };
+    for (const [stepId, at] of this.ready) {
+      const step = this.steps.get(stepId)!;
+      if (at > seq && (step.status !== 'running' || at === this.wait?.seq)) return { seq: at, step };
+    }
+    return undefined;
   }
 
   find(stepId: string): Step | undefined {
