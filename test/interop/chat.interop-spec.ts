@@ -202,6 +202,17 @@ describe('calls of a client', () => {
     expect(task).toMatchObject({ state: 'succeeded', run_no: 2 });
   });
 
+  it('have their arguments whole, however long they are', async () => {
+    const args = { text: 'The trams run. '.repeat(2_000) };
+    const pause = [{ tool_call_id: 'c1', kind: 'client_tool', tool_name: 'keep', arguments: args }];
+    const asked = await clientOf('6', place()).chat.completions.create({
+      model: 'scripted',
+      messages: script({ pause }),
+    });
+    const made = asked.choices[0]!.message.tool_calls![0] as OpenAI.Chat.ChatCompletionMessageFunctionToolCall;
+    expect(JSON.parse(made.function.arguments)).toEqual(args);
+  });
+
   it('must all be answered', async () => {
     const { choices } = await clientOf('6', place()).chat.completions.create(CALLS);
     const { message } = choices[0]!;

@@ -173,6 +173,7 @@ export class ChatService {
       isLive: request.isStream,
       showsThoughts: agent.chat?.reasoning === true,
       whole: async () => results.textOf(await tasks.snapshot(caller, taskId)),
+      valueOf: (told) => results.valueOf({ taskKey, tenant: caller.tenant }, told),
       deny: (pause) => this.deny(caller, pause, requestId),
       describe: (artifacts) => this.describe(caller, taskId, artifacts),
     });

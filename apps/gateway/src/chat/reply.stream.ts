@@ -9,6 +9,8 @@ export interface ReplyTerms extends Manner {
   readonly task: Pick<Pause, 'taskKey' | 'taskId'>;
   readonly isLive: boolean;
   readonly showsThoughts: boolean;
+  /** What an event says of a value, where the task has it as an artifact the whole of it. */
+  readonly valueOf: (told: unknown) => Promise<unknown>;
   /** Denies what is to be approved; done too where somebody else has answered first. */
   readonly deny: (pause: Pause) => Promise<void>;
   /** The text of the result, where the task has it as an artifact. */
@@ -75,7 +77,9 @@ export function pauseOf({ seq, payload }: Waiting, { taskKey, taskId }: ReplyTer
 }
 
 async function endOfPause(event: Waiting, terms: ReplyTerms): Promise<readonly AnswerPart[] | undefined> {
-  const pause = pauseOf(event, terms.task);
+  const told = pauseOf(event, terms.task);
+  const items = told.items.map(async (item) => ({ ...item, arguments: await terms.valueOf(item.arguments) }));
+  const pause = { ...told, items: await Promise.all(items) };
   const parts = partsOfPause(pause, terms);
   if (!parts) await terms.deny(pause);
   return parts;
