@@ -162,6 +162,7 @@ describeEachBackingSet(({ redisUrl }) => {
       last_heartbeat_at: body['last_heartbeat_at'] === null ? null : time,
       last_progress_at: time,
       deadline_at: time,
+      held_until: null,
       priority: 7,
       detail: 'status',
       created_by: 'ann',
