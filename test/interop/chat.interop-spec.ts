@@ -391,6 +391,18 @@ describe('a conversation', () => {
     });
   });
 
+  it('ends with links to what was made', async () => {
+    const body = {
+      model: 'scripted',
+      messages: script({ artifact: { name: 'made.txt', text: 'made' } }, { result: 'x' }),
+    };
+    const { gateway } = (await clientOf('6', place()).chat.completions.create(body)) as unknown as {
+      gateway: { artifacts: { name: string; mediaType: string; size: number; url: string }[] };
+    };
+    expect(gateway.artifacts).toMatchObject([{ name: 'made.txt', mediaType: 'text/plain', size: 4 }]);
+    expect(await (await fetch(gateway.artifacts[0]!.url)).text()).toBe('made');
+  });
+
   it('is answered in full when the answer is longer than any event', async () => {
     const long = 'The trams run. '.repeat(4_000);
     const body = { model: 'scripted', messages: script({ result: long }) };
