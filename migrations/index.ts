@@ -19,6 +19,7 @@ import { SessionOwners1764500000020 } from './0020-session-owners.js';
 import { ReadableVersions1764500000022 } from './0022-readable-versions.js';
 import { AuditRetention1764500000023 } from './0023-audit-retention.js';
 import { HeldTasks1764500000025 } from './0025-held-tasks.js';
+import { PushConfigs1764500000026 } from './0026-push-configs.js';
 import { Threads1764500000027 } from './0027-threads.js';
 import { Watchers1764500000028 } from './0028-watchers.js';
 
@@ -45,6 +46,7 @@ export const MIGRATIONS = [
   ReadableVersions1764500000022,
   AuditRetention1764500000023,
   HeldTasks1764500000025,
+  PushConfigs1764500000026,
   Threads1764500000027,
   Watchers1764500000028,
 ];

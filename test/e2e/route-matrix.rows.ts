@@ -1,6 +1,7 @@
 import type { Scope } from '#lib/domain';
 import { AGUI_ROWS } from './route-matrix.ag-ui.js';
 import { until } from '../support/until.js';
+import { a2aRows } from './route-matrix.a2a.js';
 
 /** Makes a request and answers its body. */
 type Requester = (method: string, path: string, body?: unknown) => Promise<Record<string, unknown>>;
@@ -100,12 +101,6 @@ const ofKey = async ({ admin }: World): Promise<Ask> => {
 };
 const ofUpload = ({ upload }: World): Ask => ({ params: { aid: upload } });
 
-const ofAgent = (): Ask => ({ params: { agent: 'scripted' } });
-const ofAgentWith = (body: object) => (): Ask => ({ params: { agent: 'scripted' }, body });
-const ofAgentsTask = ({ task }: World): Ask => ({ params: { agent: 'scripted', id: task } });
-const MESSAGE = { message: { messageId: 'matrix', role: 'ROLE_USER', parts: [{ text: 'said' }] } };
-const MESSAGE_03 = { request: { messageId: 'matrix-03', role: 'ROLE_USER', content: [{ text: 'said' }] } };
-const RPC = { jsonrpc: '2.0', id: 1, method: 'tasks/get', params: { id: 'nothing' } };
 /**
  * One row for each route of `/openapi.json`, by path. A new route needs one: say which scopes it takes, make a request its
  * owner may make, and say whose things it names.
@@ -290,40 +285,7 @@ export const ROWS: readonly RouteRow[] = [
     otherTask: ({ task, otherArtifact }) => ({ params: { id: task, aid: otherArtifact } }),
   },
   { route: 'GET /agents/{id}/capabilities', needs: ['agents:read'], ask: named('strict'), names: 'tenant' },
-  // a2a
-  { route: 'GET /.well-known/agent-card.json', needs: 'public' },
-  { route: 'GET /a2a/{agent}/.well-known/agent-card.json', needs: 'public', ask: ofAgent },
-  { route: 'GET /a2a', needs: ['agents:read'] },
-  { route: 'POST /a2a/{agent}/jsonrpc', needs: ['tasks:read'], ask: ofAgentWith(RPC) },
-  // What the message turns out to do needs a scope of its own.
-  ...['/message:send', '/message:stream', '/v1/message:send', '/v1/message:stream'].map((path): RouteRow => ({
-    route: `POST /a2a/{agent}/rest${path}`,
-    needs: ['tasks:read'],
-    ask: ofAgentWith(path.startsWith('/v1') ? MESSAGE_03 : MESSAGE),
-    ok: 403,
-  })),
-  { route: 'GET /a2a/{agent}/rest/tasks', needs: ['tasks:read'], ask: ofAgent, lists: 'principal' },
-  { route: 'GET /a2a/{agent}/rest/tasks/{id}', needs: ['tasks:read'], ask: ofAgentsTask, names: 'principal' },
-  ...(['GET', 'POST'] as const).flatMap((method) =>
-    ['', '/v1'].map((version): RouteRow => ({
-      route: `${method} /a2a/{agent}/rest${version}/tasks/{id}:subscribe`,
-      needs: ['tasks:read'],
-      ask: ofAgentsTask,
-      // It has ended.
-      ok: 400,
-      names: 'principal',
-    })),
-  ),
-  ...['', '/v1'].map((version): RouteRow => ({
-    route: `POST /a2a/{agent}/rest${version}/tasks/{id}:cancel`,
-    needs: ['tasks:read', 'tasks:cancel'],
-    ask: ofAgentsTask,
-    ok: 400,
-    names: 'principal',
-  })),
-  { route: 'GET /a2a/{agent}/rest/extendedAgentCard', needs: ['agents:read'], ask: ofAgent },
-  { route: 'GET /a2a/{agent}/rest/v1/tasks/{id}', needs: ['tasks:read'], ask: ofAgentsTask, names: 'principal' },
-  { route: 'GET /a2a/{agent}/rest/v1/card', needs: ['agents:read'], ask: ofAgent },
+  ...a2aRows(NOWHERE),
 
   // agent protocol
   { route: 'POST /ap/v1/agent/tasks', needs: ['tasks:submit'], ask: asAgent },

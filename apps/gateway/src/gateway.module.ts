@@ -7,6 +7,7 @@ import { NativeModule } from './native/native.module.js';
 import { AgentScopeModule } from './agentscope/agentscope.module.js';
 import { AgentProtocolModule } from './agent-protocol/agent-protocol.module.js';
 import { A2aModule } from './a2a/a2a.module.js';
+import { createPushEncoder } from './a2a/push.encoder.js';
 import { AgUiModule } from './ag-ui/ag-ui.module.js';
 import { ChatModule } from './chat/chat.module.js';
 import type { ProtocolOptions } from './protocol.settings.js';
@@ -15,8 +16,9 @@ import { RuntimeApiModule } from './runtime/runtime.module.js';
 /** One gateway process: the core, the edge, and every surface. */
 @Module({})
 export class GatewayModule {
-  static over(ports: CorePorts, protocols: ProtocolOptions): DynamicModule {
-    const core = CoreModule.over(ports);
+  static over(ports: Omit<CorePorts, 'pushes'>, protocols: ProtocolOptions): DynamicModule {
+    const pushes: CorePorts['pushes'] = (urlOf) => createPushEncoder(protocols.a2a, urlOf);
+    const core = CoreModule.over({ ...ports, pushes });
     const http = HttpModule.over([core]);
     const surfaces = [
       HealthModule.over([core]),

@@ -24,6 +24,7 @@ import {
   PgEventLog,
   PgKeyStore,
   PgPartitions,
+  PgPushConfigStore,
   PgRetention,
   PgRunCalls,
   PgRunStore,
@@ -92,7 +93,7 @@ class Opened {
   }
 }
 
-type Ports = CorePorts & { readonly removals: BlobRemovals; readonly retention: Retention };
+type Ports = Omit<CorePorts, 'pushes'> & { readonly removals: BlobRemovals; readonly retention: Retention };
 
 /** Opens database, queue, bus and files. @throws DomainError `unavailable` with one line for the operator. */
 export async function openInfrastructure(
@@ -161,6 +162,7 @@ type Stores = Pick<
   | 'uploads'
   | 'usage'
   | 'webhooks'
+  | 'pushConfigs'
   | 'deliveries'
   | 'health'
 >;
@@ -188,6 +190,7 @@ function storesOver(
     uploads: new PgUploadStore(requests),
     usage: new PgUsageStore(requests),
     webhooks: new PgWebhookStore(requests),
+    pushConfigs: new PgPushConfigStore(requests),
     deliveries: new PgDeliveryStore(requests),
     health: new PgDatabaseHealth(requests),
   };

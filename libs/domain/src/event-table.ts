@@ -111,7 +111,7 @@ export const EVENTS = define({
   },
   'task.resumed': {
     detail: 'status',
-    fields: { wait_id: 'string', decided_by: 'string', decisions: 'decisions' },
+    fields: { wait_id: 'string', decided_by: 'string', decisions: 'decisions', answer_key: 'string?' },
   },
   'task.retrying': {
     detail: 'status',

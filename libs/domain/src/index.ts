@@ -214,6 +214,8 @@ export { ThreadStore } from './ports/thread-store.js';
 export type { NewThreadRun, Thread, ThreadName, ThreadReservation, ThreadRun } from './ports/thread-store.js';
 export { UsageStore } from './ports/usage-store.js';
 export type { GatewayUsage, OpenTasks, OpenUse, UsagePeriod } from './ports/usage-store.js';
+export { PushConfigStore } from './ports/push-config-store.js';
+export type { PushConfig, PushConfigWrite, PushCredentials } from './ports/push-config-store.js';
 export { WebhookStore } from './ports/webhook-store.js';
 export type {
   CallbackOwner,
@@ -267,5 +269,5 @@ export { toolsOn, effectiveTools, CLIENT_TOOL_MODES } from './tool-wishes.js';
 export type { ClientTool, ClientToolMode, ToolWishes } from './tool-wishes.js';
 export { TransitionError, statesBefore, transition, isStepEvent, stepTransition } from './transition.js';
 export type { StepEventType } from './transition.js';
-export { encodeNotice, encodeTestNotice, isWebhookId, WEBHOOK_EVENTS } from './webhook.js';
+export { encodeNotice, encodeTestNotice, isWebhookId, PUSH_EVENTS, WEBHOOK_EVENTS } from './webhook.js';
 export type { NoticeFacts, WebhookEvent } from './webhook.js';

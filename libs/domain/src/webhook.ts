@@ -14,6 +14,18 @@ export const WEBHOOK_EVENTS = [
 /** One of them. */
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
+/** The events that those are told who follow one task. The trigger that makes their deliveries (migration 0026) has the same list. */
+export const PUSH_EVENTS = [
+  'task.started',
+  'task.waiting_for_input',
+  'task.resumed',
+  'task.succeeded',
+  'task.failed',
+  'task.cancelled',
+  'message.completed',
+  'artifact.created',
+] as const satisfies readonly EventType[];
+
 const WEBHOOK_ID = /^wh_[0-9a-f]{32}$/;
 
 /** True when `value` has the form of a webhook's id. */
@@ -24,7 +36,7 @@ export function isWebhookId(value: string): boolean {
 /** What of an event and its task a message tells: all of it as it was when the event was stored, so that it never changes. */
 export interface NoticeFacts {
   readonly eventId: EventId;
-  readonly type: WebhookEvent;
+  readonly type: EventType;
   readonly seq: number;
   readonly atMs: number;
   /** JSON text of the event's payload. */

@@ -59,6 +59,8 @@ export interface Answered {
   readonly waitId: string;
   readonly decidedBy: string;
   readonly items: readonly ItemAnswer[];
+  /** Tells a repeat of the answer from another one. */
+  readonly key?: string;
 }
 
 /**
@@ -66,10 +68,14 @@ export interface Answered {
  * a secret; the run gets all of it.
  * @throws OversizeError when even so it is too long
  */
-export function draftResumed({ waitId, decidedBy, items }: Answered): EventDraft {
+export function draftResumed({ waitId, decidedBy, items, key }: Answered): EventDraft {
   const draft = (isHidden: IsHidden): EventDraft => {
     const decisions = items.map((item) => digestMembers(item, isHidden));
-    return draftEvent({ type: 'task.resumed', payload: { wait_id: waitId, decided_by: decidedBy, decisions } });
+    const answered = { wait_id: waitId, decided_by: decidedBy, decisions };
+    return draftEvent({
+      type: 'task.resumed',
+      payload: key === undefined ? answered : { ...answered, answer_key: key },
+    });
   };
   try {
     return draft(isSecret);

@@ -27,4 +27,5 @@ export { PgThreadStore } from './stores/pg-thread-store.js';
 export { PgToolStore } from './stores/pg-tool-store.js';
 export { PgUploadStore } from './stores/pg-upload-store.js';
 export { PgUsageStore } from './stores/pg-usage-store.js';
+export { PgPushConfigStore } from './stores/pg-push-config-store.js';
 export { PgWebhookStore } from './stores/pg-webhook-store.js';

@@ -29,6 +29,16 @@ export class WebhookSigner {
     return { shown: PREFIX + secret.toString('base64'), sealed: this.box.seal(secret, purpose) };
   }
 
+  /** Keeps somebody else's secret, which is sent along as it is. */
+  seal(text: string, purpose: string): Uint8Array {
+    return this.box.seal(Buffer.from(text), purpose);
+  }
+
+  /** @throws UnreadableSecretError */
+  open(sealed: Uint8Array, purpose: string): string {
+    return Buffer.from(this.box.open(sealed, purpose)).toString();
+  }
+
   /**
    * The three headers of a message, signed with each secret: a receiver takes it when it knows one of them.
    * @throws UnreadableSecretError

@@ -54,10 +54,26 @@ export type ScriptStep = { readonly run?: number } & (
   | { readonly end: true }
 );
 
-/** The script of a run: of its backend's options, else the task's input: an array, as such, as JSON text, or under `script`. */
-export function scriptOf(options: Readonly<Record<string, unknown>>, input: unknown): readonly ScriptStep[] {
+/**
+ * The script of a run: of its backend's options, else the task's input: an array, as such, as JSON text, or under `script`.
+ * `scripts` in the options go before both: by how the id of the A2A message begins that the task came by.
+ */
+export function scriptOf(
+  options: Readonly<Record<string, unknown>>,
+  input: unknown,
+  context: Readonly<Record<string, unknown>> = {},
+): readonly ScriptStep[] {
   const given = typeof input === 'string' && input.startsWith('[{') ? (JSON.parse(input) as unknown) : input;
-  const steps = options.script ?? (given as { script?: unknown } | null)?.script ?? given;
+  const byMessage = scriptOfMessage(options.scripts, context.a2a);
+  const steps = byMessage ?? options.script ?? (given as { script?: unknown } | null)?.script ?? given;
   if (Array.isArray(steps)) return steps as ScriptStep[];
   return [{ result: typeof input === 'string' ? input : JSON.stringify(input) }];
+}
+
+function scriptOfMessage(scripts: unknown, a2a: unknown): unknown {
+  const { message_id: id } = (a2a ?? {}) as { readonly message_id?: string };
+  if (scripts === undefined || id === undefined) return undefined;
+  const prefixes = Object.keys(scripts as object).filter((prefix) => id.startsWith(prefix));
+  const [longest] = prefixes.sort((one, other) => other.length - one.length);
+  return longest === undefined ? undefined : (scripts as Readonly<Record<string, unknown>>)[longest];
 }

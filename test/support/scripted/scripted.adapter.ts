@@ -26,7 +26,7 @@ type Play = (step: never, stage: Stage) => AsyncIterable<RunnerItem> | Iterable<
 /** Plays a script, faults included. */
 export class ScriptedAdapter implements RunnerAdapter {
   async *start(context: RunContext, signal: AbortSignal): AsyncIterable<RunnerItem> {
-    const script = scriptOf(context.options, context.input);
+    const script = scriptOf(context.options, context.input, context.context);
     const { next: from = 0, begun } = (context.checkpoint ?? {}) as { readonly next?: number; readonly begun?: string };
     if (begun !== undefined) yield effectEvent('tool.failed', begun, { error: OUTCOME_UNKNOWN });
     for (let place = from; place < script.length; place += 1) {

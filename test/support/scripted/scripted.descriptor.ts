@@ -8,7 +8,10 @@ export const scriptedDescriptor: RunnerDescriptor = {
   capabilities: { events: Object.keys(EVENTS), pause: true, clientTools: true, resume: true, cancel: true },
   optionsSchema: {
     type: 'object',
-    properties: { script: { type: 'array', items: { type: 'object' } } },
+    properties: {
+      script: { type: 'array', items: { type: 'object' } },
+      scripts: { type: 'object', additionalProperties: { type: 'array', items: { type: 'object' } } },
+    },
     additionalProperties: false,
   },
 };

@@ -5,6 +5,7 @@ import { AgentsService } from '../core/agents.service.js';
 import { AnswersService } from '../core/answers.service.js';
 import { ArtifactsService } from '../core/artifacts.service.js';
 import { CancellationsService } from '../core/cancellations.service.js';
+import { PushesService } from '../core/pushes.service.js';
 import { StreamsService } from '../core/streams.service.js';
 import { SubmissionsService } from '../core/submissions.service.js';
 import { TasksService } from '../core/tasks.service.js';
@@ -15,6 +16,9 @@ import { Cards } from './cards.js';
 import { CardsController } from './cards.controller.js';
 import { MessagesService } from './messages.service.js';
 import { A2aServices } from './operations.js';
+import { PushController } from './push.controller.js';
+import { Push03Controller } from './push03.controller.js';
+import { PushOperations } from './push.operations.js';
 import { Rest03Controller } from './rest03.controller.js';
 import { RestController } from './rest.controller.js';
 import { RpcController } from './rpc.controller.js';
@@ -23,7 +27,9 @@ import { TaskReader } from './task.reader.js';
 import { encodeA2aError } from './wire.js';
 
 /** A2A 1.0 and 0.3, `/a2a`. */
-@Module({ controllers: [CardsController, RpcController, RestController, Rest03Controller] })
+@Module({
+  controllers: [CardsController, RpcController, RestController, PushController, Rest03Controller, Push03Controller],
+})
 export class A2aModule {
   constructor(wires: ErrorWires) {
     wires.add('/a2a', encodeA2aError);
@@ -61,11 +67,23 @@ function taskProviders(options: A2aOptions): Provider[] {
       inject: [TasksService, StreamsService, ArtifactsService],
     },
     {
+      provide: PushOperations,
+      useFactory: (pushes: PushesService, reader: TaskReader) => new PushOperations(pushes, reader),
+      inject: [PushesService, TaskReader],
+    },
+    {
       provide: MessagesService,
       useFactory: (
-        ...[submissions, answers, tasks, reader]: [SubmissionsService, AnswersService, TasksService, TaskReader]
-      ) => new MessagesService({ submissions, answers, tasks }, reader),
-      inject: [SubmissionsService, AnswersService, TasksService, TaskReader],
+        ...[submissions, answers, tasks, streams, reader, pushes]: [
+          SubmissionsService,
+          AnswersService,
+          TasksService,
+          StreamsService,
+          TaskReader,
+          PushOperations,
+        ]
+      ) => new MessagesService({ submissions, answers, tasks, streams }, reader, pushes),
+      inject: [SubmissionsService, AnswersService, TasksService, StreamsService, TaskReader, PushOperations],
     },
     {
       provide: TaskLists,
@@ -75,16 +93,17 @@ function taskProviders(options: A2aOptions): Provider[] {
     {
       provide: A2aServices,
       useFactory: (
-        ...[reader, lists, messages, streams, cancellations, cards]: [
+        ...[reader, lists, messages, pushes, streams, cancellations, cards]: [
           TaskReader,
           TaskLists,
           MessagesService,
+          PushOperations,
           StreamsService,
           CancellationsService,
           Cards,
         ]
-      ): A2aServices => ({ options, reader, lists, messages, streams, cancellations, cards }),
-      inject: [TaskReader, TaskLists, MessagesService, StreamsService, CancellationsService, Cards],
+      ): A2aServices => ({ options, reader, lists, messages, pushes, streams, cancellations, cards }),
+      inject: [TaskReader, TaskLists, MessagesService, PushOperations, StreamsService, CancellationsService, Cards],
     },
   ];
 }

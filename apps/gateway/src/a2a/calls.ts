@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { type AgentRecord, DomainError, isVisibleTo } from '#lib/domain';
+import { type AgentRecord, DomainError, faulty, isVisibleTo } from '#lib/domain';
 import { EXTENSION, REASON, VERSIONS } from '#lib/protocol/a2a';
 import type { AgentDirectory } from '../core/agent.directory.js';
 import type { Caller } from '../core/caller.js';
@@ -91,4 +91,10 @@ function echoExtensions(request: Request, response: Response): void {
     const asked = request.get(name)?.split(',') ?? [];
     if (asked.some((uri) => uri.trim() === EXTENSION)) response.setHeader(name, EXTENSION);
   }
+}
+
+/** We go by the address: a tenant is said to be the caller's own, or nothing. @throws DomainError `invalid_request` */
+export function assertTenant({ caller }: A2aCall, tenant: string): void {
+  if (tenant === '' || tenant === caller.tenant) return;
+  throw faulty('invalid_request', [{ path: '/tenant', code: 'invalid', message: 'is not yours' }]);
 }

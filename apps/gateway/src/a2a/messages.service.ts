@@ -1,18 +1,33 @@
-import { type Message, Message as MessageCodec, type SendMessageRequest } from '@a2a-js/sdk';
-import { DomainError, isDomainError, isTerminal, type SeenState, type TaskSnapshot } from '#lib/domain';
-import { assertMessage, decodeAnswer, decodeParts, inWordsOfExtension } from '#lib/protocol/a2a';
-import { randomUUID } from 'node:crypto';
+import {
+  type Message,
+  Message as MessageCodec,
+  type SendMessageRequest,
+  type TaskPushNotificationConfig,
+} from '@a2a-js/sdk';
+import { canonicalJson, DomainError, isDomainError, isTerminal, type SeenState, type TaskSnapshot } from '#lib/domain';
+import {
+  answerKey,
+  assertMessage,
+  decodeAnswer,
+  decodeParts,
+  inWordsOfExtension,
+  messageOfKey,
+} from '#lib/protocol/a2a';
+import { createHash, randomUUID } from 'node:crypto';
 import type { AnswersService } from '../core/answers.service.js';
 import { assertScopes } from '../core/caller.js';
+import type { StreamsService } from '../core/streams.service.js';
 import type { SubmissionsService } from '../core/submissions.service.js';
 import { isSettled, type TasksService } from '../core/tasks.service.js';
-import type { A2aCall } from './calls.js';
+import { type A2aCall, assertTenant } from './calls.js';
+import type { PushOperations } from './push.operations.js';
 import { contextOf, type SaidMessage, type TaskReader } from './task.reader.js';
 
 export interface MessageServices {
   readonly submissions: SubmissionsService;
   readonly answers: AnswersService;
   readonly tasks: TasksService;
+  readonly streams: StreamsService;
 }
 
 /** Tasks that one message may refer to; each is looked up. */
@@ -23,14 +38,23 @@ export class MessagesService {
   constructor(
     private readonly services: MessageServices,
     private readonly reader: TaskReader,
+    private readonly pushes: PushOperations,
   ) {}
 
   /** The task the message belongs to, as it stood when the message was taken in. `isFollowed`: somebody is going to watch it. */
   async take(call: A2aCall, request: SendMessageRequest, isFollowed: boolean): Promise<SeenState> {
     const message = assertMessage(request);
     assertTenant(call, request.tenant);
-    if (message.taskId === '') return this.begin(call, { request, message, isFollowed });
-    return this.answer(call, message);
+    const config = request.configuration?.taskPushNotificationConfig;
+    if (config) await this.pushes.check(call, config);
+    const { messageId, taskId } = message;
+    if (taskId !== '') return this.answer(call, message, config);
+    const seen = await this.begin(call, { request, message, isFollowed });
+    if (config) {
+      const task = await this.reader.find(call, seen.taskId);
+      await this.pushes.attach(call, task, { config, messageId, isFromStart: true });
+    }
+    return seen;
   }
 
   /** Until it has ended or waits for somebody, or the time is over; too many who wait are not told to send it again. */
@@ -74,23 +98,45 @@ export class MessagesService {
     return known.length === 0 ? {} : { reference_task_ids: known };
   }
 
-  private async answer(call: A2aCall, message: Message): Promise<SeenState> {
+  private async answer(call: A2aCall, message: Message, config?: TaskPushNotificationConfig): Promise<SeenState> {
     const { caller, requestId } = call;
+    const { messageId } = message;
     assertScopes(caller, 'tasks:decide');
     const task = await this.reader.find(call, message.taskId);
     assertContext(message, task);
+    const key = answerKey(messageId, digestOf(message));
+    if (await this.isRepeat(task, messageId, key)) return this.reader.find(call, task.taskId);
     if (task.waitId === null) throw notWaiting(task);
+    if (config) await this.pushes.attach(call, task, { config, messageId, isFromStart: false });
     const answer = decodeAnswer(message, task.pendingConfirmations);
     // Words decide no call of a tool: it is asked again.
     if (answer === undefined) return task;
     try {
-      await this.services.answers.resume(caller, task.taskId, { waitId: task.waitId, answer, requestId });
+      await this.services.answers.resume(caller, task.taskId, { waitId: task.waitId, answer, key, requestId });
     } catch (error) {
-      throw isDomainError(error) ? inWordsOfExtension(error) : error;
+      if (!isDomainError(error)) throw error;
+      // The same message may have come to another gateway at the same moment.
+      const isLate = error.code === 'not_waiting' || error.code === 'wait_changed';
+      if (!isLate || !(await this.isRepeat(task, messageId, key))) throw inWordsOfExtension(error);
     }
     // Behind the event of the answer, which has been stored.
     return this.reader.find(call, task.taskId);
   }
+
+  /** Answers keep the message they came by, with them in the log. @throws DomainError `idempotency_conflict` */
+  private async isRepeat(task: TaskSnapshot, messageId: string, key: string): Promise<boolean> {
+    const answers = await this.services.streams.select(task, ['task.resumed']);
+    const keys = answers.flatMap(({ type, payload }) => (type === 'task.resumed' ? (payload.answer_key ?? []) : []));
+    if (keys.includes(key)) return true;
+    if (!keys.some((other) => messageOfKey(other) === messageId)) return false;
+    throw new DomainError('idempotency_conflict', 'The messageId was used before, for another message.');
+  }
+}
+
+function digestOf(message: Message): string {
+  return createHash('sha256')
+    .update(canonicalJson(MessageCodec.toJSON(message)))
+    .digest('base64url');
 }
 
 interface FirstMessage {
@@ -105,11 +151,6 @@ function saidOf({ messageId, metadata, extensions }: Message): SaidMessage {
     ...(metadata === undefined ? {} : { metadata }),
     ...(extensions.length === 0 ? {} : { extensions }),
   };
-}
-
-/** We go by the address: a tenant is said to be the caller's own, or nothing. */
-export function assertTenant({ caller }: A2aCall, tenant: string): void {
-  if (tenant !== '' && tenant !== caller.tenant) throw refused('/tenant', 'is not yours');
 }
 
 function assertContext({ contextId }: Message, task: TaskSnapshot): void {

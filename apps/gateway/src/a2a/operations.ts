@@ -1,13 +1,18 @@
 import type {
   AgentCard,
   CancelTaskRequest,
+  DeleteTaskPushNotificationConfigRequest,
+  GetTaskPushNotificationConfigRequest,
   GetTaskRequest,
+  ListTaskPushNotificationConfigsRequest,
+  ListTaskPushNotificationConfigsResponse,
   ListTasksRequest,
   ListTasksResponse,
   SendMessageRequest,
   StreamResponse,
   SubscribeToTaskRequest,
   Task,
+  TaskPushNotificationConfig,
 } from '@a2a-js/sdk';
 import type { A2ARequestHandler } from '@a2a-js/sdk/server';
 import { isTerminal } from '#lib/domain';
@@ -17,9 +22,10 @@ import type { CancellationsService } from '../core/cancellations.service.js';
 import { assertScopes } from '../core/caller.js';
 import type { StreamsService } from '../core/streams.service.js';
 import type { A2aOptions } from './a2a.options.js';
-import type { A2aCall } from './calls.js';
+import { type A2aCall, assertTenant } from './calls.js';
 import type { Cards } from './cards.js';
-import { assertTenant, type MessagesService } from './messages.service.js';
+import type { MessagesService } from './messages.service.js';
+import type { PushOperations } from './push.operations.js';
 import type { TaskReader } from './task.reader.js';
 import type { TaskLists } from './task.lists.js';
 import { updatesOf } from './updates.js';
@@ -30,6 +36,7 @@ export abstract class A2aServices {
   abstract readonly reader: TaskReader;
   abstract readonly lists: TaskLists;
   abstract readonly messages: MessagesService;
+  abstract readonly pushes: PushOperations;
   abstract readonly streams: StreamsService;
   abstract readonly cancellations: CancellationsService;
   abstract readonly cards: Cards;
@@ -120,10 +127,23 @@ export class A2aOperations implements A2ARequestHandler {
     });
   }
 
-  createTaskPushNotificationConfig = (): Promise<never> => this.kept(noPush);
-  getTaskPushNotificationConfig = (): Promise<never> => this.kept(noPush);
-  listTaskPushNotificationConfigs = (): Promise<never> => this.kept(noPush);
-  deleteTaskPushNotificationConfig = (): Promise<never> => this.kept(noPush);
+  createTaskPushNotificationConfig(config: TaskPushNotificationConfig): Promise<TaskPushNotificationConfig> {
+    return this.kept(() => this.services.pushes.create(this.call, config));
+  }
+
+  getTaskPushNotificationConfig(request: GetTaskPushNotificationConfigRequest): Promise<TaskPushNotificationConfig> {
+    return this.kept(() => this.services.pushes.get(this.call, request));
+  }
+
+  listTaskPushNotificationConfigs(
+    request: ListTaskPushNotificationConfigsRequest,
+  ): Promise<ListTaskPushNotificationConfigsResponse> {
+    return this.kept(() => this.services.pushes.list(this.call, request));
+  }
+
+  deleteTaskPushNotificationConfig(request: DeleteTaskPushNotificationConfigRequest): Promise<void> {
+    return this.kept(() => this.services.pushes.remove(this.call, request));
+  }
 
   private async kept<T>(work: () => Promise<T>): Promise<T> {
     try {
@@ -143,12 +163,4 @@ export class A2aOperations implements A2ARequestHandler {
 
 function notCancelable(): DomainError {
   return new DomainError('not_waiting', 'The task has ended.', { extensions: { [REASON]: 'TASK_NOT_CANCELABLE' } });
-}
-
-function noPush(): Promise<never> {
-  return Promise.reject(
-    new DomainError('not_available', 'Nobody is notified yet.', {
-      extensions: { [REASON]: 'PUSH_NOTIFICATION_NOT_SUPPORTED' },
-    }),
-  );
 }

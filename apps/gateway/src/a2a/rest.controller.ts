@@ -17,9 +17,8 @@ import { CurrentCaller, Scopes } from '../http/scopes.decorator.js';
 import { EventStreams } from '../http/sse.js';
 import { A2aCalls, type A2aCall } from './calls.js';
 import { A2aOperations, A2aServices } from './operations.js';
-import { integerOf, JSON_OBJECT, MessageBody, textOfQuery } from './rest.wire.js';
+import { integerOf, JSON_OBJECT, MessageBody, sendRest, textOfQuery } from './rest.wire.js';
 import { UpdateFrames } from './updates.js';
-import { REST_TYPE } from './wire.js';
 
 /** The HTTP+JSON binding of A2A 1.0. */
 @ApiTags('a2a')
@@ -46,7 +45,7 @@ export class RestController {
   ): Promise<void> {
     const { operations } = this.open(agentId, caller, request, response);
     const task = await operations.sendMessage(SendMessageRequest.fromJSON(value));
-    answer(response, 200, { task: Task.toJSON(task) });
+    sendRest(response, 200, { task: Task.toJSON(task) });
   }
 
   @ApiOperation({ summary: 'Send a message, and watch what becomes of it.' })
@@ -91,7 +90,7 @@ export class RestController {
       statusTimestampAfter: textOfQuery(query, 'statusTimestampAfter') || undefined,
       includeArtifacts: hasArtifacts,
     });
-    answer(response, 200, encodeList(page, hasArtifacts));
+    sendRest(response, 200, encodeList(page, hasArtifacts));
   }
 
   @ApiOperation({ summary: 'Watch a task: as it is, and then each change.' })
@@ -140,7 +139,7 @@ export class RestController {
   ): Promise<void> {
     const { operations } = this.open(agentId, caller, request, response);
     const tenant = textOfQuery(request.query, 'tenant');
-    answer(response, 200, Task.toJSON(await operations.cancelTask({ id, tenant, metadata: undefined })));
+    sendRest(response, 200, Task.toJSON(await operations.cancelTask({ id, tenant, metadata: undefined })));
   }
 
   @ApiOperation({ summary: 'One task.' })
@@ -157,7 +156,7 @@ export class RestController {
     const { operations } = this.open(agentId, caller, request, response);
     const historyLength = integerOf(request.query, 'historyLength');
     const tenant = textOfQuery(request.query, 'tenant');
-    answer(response, 200, Task.toJSON(await operations.getTask({ id, historyLength, tenant })));
+    sendRest(response, 200, Task.toJSON(await operations.getTask({ id, historyLength, tenant })));
   }
 
   @ApiOperation({ summary: 'The card of the agent, with what only its callers are told.' })
@@ -171,7 +170,7 @@ export class RestController {
     @Res() response: Response,
   ): Promise<void> {
     const { operations } = this.open(agentId, caller, request, response);
-    answer(response, 200, AgentCard.toJSON(await operations.getAuthenticatedExtendedAgentCard()));
+    sendRest(response, 200, AgentCard.toJSON(await operations.getAuthenticatedExtendedAgentCard()));
   }
 
   private open(agentId: string, caller: Caller, request: Request, response: Response): Opened {
@@ -198,12 +197,6 @@ interface Opened {
 /** A word that is no state is told so where states are looked for. */
 function stateOf(word: string): TaskState {
   return taskStateFromJSON(word === '' ? 0 : word);
-}
-
-function answer(response: Response, status: number, body: unknown): void {
-  response.statusCode = status;
-  response.setHeader('Content-Type', REST_TYPE);
-  response.end(JSON.stringify(body));
 }
 
 /** Lists say what they have, also where that is nothing (A2A 1.0, "List Tasks"). */

@@ -1,6 +1,9 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiHeader } from '@nestjs/swagger';
+import type { Response } from 'express';
 import { invalid } from '../http/dto.js';
+import { sendJson } from '../http/exchange.js';
+import { REST_TYPE } from './wire.js';
 
 export const JSON_OBJECT = {
   content: { 'application/a2a+json': { schema: { type: 'object', additionalProperties: true } } },
@@ -45,4 +48,36 @@ export function integerOf(query: Query, name: string): number | undefined {
 
 function fault(name: string, code: string, message: string): Error {
   return invalid([{ path: `query.${name}`, code, message }]);
+}
+
+/** The names of a path below a task, and below its configs. */
+export interface TaskPath {
+  readonly agent: string;
+  readonly id: string;
+}
+export interface ConfigPath extends TaskPath {
+  readonly config: string;
+}
+
+/** The body of a request to be notified. */
+export const CONFIG = {
+  type: 'object',
+  required: ['url'],
+  properties: {
+    id: { type: 'string' },
+    url: { type: 'string', format: 'uri' },
+    token: { type: 'string' },
+    authentication: { type: 'object', additionalProperties: true },
+  },
+  additionalProperties: true,
+} as const;
+
+export function sendRest(response: Response, status: number, body: unknown): void {
+  response.statusCode = status;
+  response.setHeader('Content-Type', REST_TYPE);
+  response.end(JSON.stringify(body));
+}
+
+export function sendRest03(response: Response, status: number, body: unknown): void {
+  sendJson(response, status, JSON.stringify(body));
 }

@@ -25,7 +25,7 @@ export function bindRpcHead(request: Request, head: RpcHead): void {
 /** Spells errors under `/a2a` as the binding and the version of the request have it. */
 export function encodeA2aError(error: DomainError, request: Request): WireError {
   const path = pathOf(request);
-  if (path.endsWith('/jsonrpc')) return encodeRpc(error, HEADS.get(request));
+  if (/\/jsonrpc\/?$/.test(path)) return encodeRpc(error, HEADS.get(request));
   const isOld = /^\/a2a\/[^/]+\/rest\/v1\//.test(path);
   const { http, body } = isOld ? encodeRestError03(error) : encodeRestError(error);
   return { status: http, type: isOld ? REST_TYPE_03 : REST_TYPE, body: JSON.stringify(body) };

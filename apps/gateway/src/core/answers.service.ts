@@ -21,6 +21,8 @@ export interface ResumeRequest {
   /** What is answered; absent: whatever the task waits for now. */
   readonly waitId?: string;
   readonly answer: AnswerRequest;
+  /** Kept in the log with the answer, so that a repeat of the request can be told from another one. */
+  readonly key?: string;
   readonly requestId: string;
 }
 
@@ -52,7 +54,7 @@ export class AnswersService {
       request.answer,
       argumentsCheck(this.means.tools, caller.tenant),
     );
-    const outcome = await this.accept(caller, wait, { items, requestId: request.requestId });
+    const outcome = await this.accept(caller, wait, { items, ...request });
     if (outcome.kind === 'refused') throw new Error('an answer was refused', { cause: outcome.cause });
     if (outcome.kind === 'unavailable') {
       throw new DomainError('unavailable', 'The answer could not be taken now.', { retryAfterSeconds: 1 });
@@ -82,10 +84,10 @@ export class AnswersService {
   private accept(
     caller: Caller,
     { task, waitId }: Wait,
-    { items, requestId }: { readonly items: readonly ItemAnswer[]; readonly requestId: string },
+    { items, key, requestId }: { readonly items: readonly ItemAnswer[] } & Pick<ResumeRequest, 'key' | 'requestId'>,
   ): Promise<WriteOutcome> {
     const { taskKey, taskId, runNo, pendingConfirmations } = task;
-    const answered = { waitId, decidedBy: caller.principal, items };
+    const answered = { waitId, decidedBy: caller.principal, items, ...(key === undefined ? {} : { key }) };
     return this.writer.append({
       taskKey,
       taskId,

@@ -1,4 +1,4 @@
-import type { WebhookStore } from '#lib/domain';
+import type { CallbackOwner, WebhookStore } from '#lib/domain';
 import type { Caller } from './caller.js';
 import { secretOfCallbacks, type WebhookSigning } from './delivery.sender.js';
 import type { DestinationCheck } from './destination.check.js';
@@ -23,10 +23,15 @@ export class CallbacksService {
   async prepare(caller: Caller, url: string | undefined): Promise<void> {
     if (url === undefined) return;
     await this.destinations.assertAllowed(url, '/callback/url');
-    const owner = secretOfCallbacks(caller);
-    if (this.known.has(owner)) return;
-    await this.webhooks.ensureCallbackSecret(caller, this.signing.mint(owner).sealed);
+    await this.ensureSecret(caller);
+  }
+
+  /** Makes sure that messages of the tasks of this owner can be signed. */
+  async ensureSecret(owner: CallbackOwner): Promise<void> {
+    const name = secretOfCallbacks(owner);
+    if (this.known.has(name)) return;
+    await this.webhooks.ensureCallbackSecret(owner, this.signing.mint(name).sealed);
     if (this.known.size >= MAX_KNOWN) this.known.clear();
-    this.known.add(owner);
+    this.known.add(name);
   }
 }

@@ -4,8 +4,6 @@ import {
   AuditTrail,
   BlobStore,
   type DatabaseHealth,
-  type DeliveryQueue,
-  type DeliveryStore,
   EventBus,
   EventLog,
   Logger,
@@ -19,7 +17,6 @@ import {
   TaskTokens,
   type UploadStore,
   type UsageStore,
-  type WebhookStore,
 } from '#lib/domain';
 import { EventWriter, SessionAdvancer } from '#lib/execution';
 import { PromMetrics, Readiness } from '#lib/platform';
@@ -41,8 +38,6 @@ import type { LimitTable } from './limits.js';
 import { Quotas } from './quotas.js';
 import { clientServices } from './clients.js';
 import { heldTaskServices, type HeldTaskPorts } from './held-tasks.js';
-import type { DeliveryOptions } from './deliveries.worker.js';
-import type { WebhookSigning } from './delivery.sender.js';
 import { ResultsService } from './results.service.js';
 import { RunEnqueuer } from './run.enqueuer.js';
 import { RunTokensService } from './run-tokens.service.js';
@@ -56,10 +51,10 @@ import { ToolsService } from './tools.service.js';
 import { TasksService } from './tasks.service.js';
 import { ToolCallsService } from './tool-calls.service.js';
 import { UploadsService } from './uploads.service.js';
-import { webhookServices } from './webhook-services.js';
+import { type NoticePorts, webhookServices } from './webhook-services.js';
 
 /** What the core stands on. */
-export interface CorePorts extends CallerPorts, HeldTaskPorts {
+export interface CorePorts extends CallerPorts, HeldTaskPorts, NoticePorts {
   readonly logger: Logger;
   readonly metrics: PromMetrics;
   readonly tasks: TaskStore;
@@ -86,12 +81,6 @@ export interface CorePorts extends CallerPorts, HeldTaskPorts {
   readonly notes: () => readonly string[];
   readonly queue: RunQueue;
   readonly bus: EventBus;
-  readonly webhooks: WebhookStore;
-  readonly deliveries: DeliveryStore;
-  readonly deliveryQueue: DeliveryQueue;
-  readonly signing: WebhookSigning;
-  /** How messages to webhooks and callbacks are sent. */
-  readonly delivery: DeliveryOptions & { readonly timeoutMs: number };
   readonly links: Links;
   readonly tokens: TaskTokens;
   readonly outbound: OutboundClient;

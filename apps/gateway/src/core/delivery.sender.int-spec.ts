@@ -17,7 +17,7 @@ let message: Message;
 beforeAll(async () => {
   receiver = await WebhookReceiver.start();
   const outbound = new GuardedOutbound({ allowPublic: true, rules: parseOutboundRules('webhook=127.0.0.1')! });
-  sender = new DeliverySender({ outbound, signing }, TIMEOUT_MS);
+  sender = new DeliverySender({ outbound, signing, pushes: () => ({ type: '', bodies: [] }) }, TIMEOUT_MS);
 });
 afterAll(() => receiver.close());
 beforeEach(() => {

@@ -2,6 +2,7 @@ import type { AuditEntry } from '../audit-entry.js';
 import type { AttemptOutcome, DeliveryVerdict } from '../delivery-outcome.js';
 import type { EventId, TaskKey } from '../ids.js';
 import type { NoticeFacts, WebhookEvent } from '../webhook.js';
+import type { PushConfig } from './push-config-store.js';
 import type { Page, PageRequest } from './task-store.js';
 import type { CallbackOwner, SealedSecret } from './webhook-store.js';
 
@@ -26,9 +27,11 @@ export interface ClaimedDelivery {
   /** Attempts that came to an end before this one, since it began or was last replayed. */
   readonly tries: number;
   readonly tenant: string;
-  /** Null for a callback. */
+  /** Null for a callback, and for one who is told of every change of a task. */
   readonly webhookId: string | null;
-  /** Null: its webhook is switched off or gone. */
+  /** Set for the latter. */
+  readonly push?: Pick<PushConfig, 'id' | 'format' | 'credentials'>;
+  /** Null: its webhook is switched off, or gone as its config is. */
   readonly url: string | null;
   /** Those it is to be signed with now, the newest first. */
   readonly secrets: readonly SealedSecret[];

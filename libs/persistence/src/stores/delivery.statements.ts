@@ -60,12 +60,14 @@ claimed as (
 )
 select d.event_id, d.task_key, d.attempt, d.tries, d.tenant, d.webhook_id, d.event_type, d.seq, d.task_state, d.run_no,
   t.task_id, t.agent_id, t.type, t.session_id, t.created_by, t.created_at, e.at, e.payload,
-  case when d.webhook_id is null then t.callback when w.enabled then w.url end as url,
+  d.push_config, p.format as push_format, p.credentials as push_credentials,
+  case when d.push_config is not null then p.url when d.webhook_id is null then t.callback when w.enabled then w.url end as url,
   coalesce(w.secret, c.secret) as secret,
   case when coalesce(w.old_secret_until, c.old_secret_until) > clock_timestamp()
     then coalesce(w.old_secret, c.old_secret) end as old_secret
 from claimed d join tasks t using (task_key) join events e on e.task_key = d.task_key and e.seq = d.seq
 left join webhooks w on w.webhook_id = d.webhook_id
+left join push_configs p on p.task_key = d.task_key and p.config_id = d.push_config
 left join callback_secrets c on d.webhook_id is null and c.tenant = t.tenant and c.principal = t.created_by`,
 };
 
@@ -148,7 +150,7 @@ export const LIST_OF_TASK: Statement = {
   name: 'delivery-store.list-of-task',
   text: `
 select ${RECORD} from webhook_deliveries d join tasks t using (task_key)
-where d.task_key = $1 and d.webhook_id is null and ($2::uuid is null or d.event_id < $2) order by d.event_id desc limit $3`,
+where d.task_key = $1 and d.webhook_id is null and d.push_config is null and ($2::uuid is null or d.event_id < $2) order by d.event_id desc limit $3`,
 };
 
 /** $1 lane or null, $2 task or null: one of them says whose it has to be. */
@@ -158,7 +160,7 @@ export const REPLAY: Statement = {
 with d as (
   update webhook_deliveries d set state = 'pending', tries = 0, by_hand = d.by_hand or d.state <> 'pending',
     next_attempt_at = clock_timestamp()
-  where d.event_id = $3 and (d.lane = $1 or $1::text is null and d.task_key = $2 and d.webhook_id is null)
+  where d.event_id = $3 and (d.lane = $1 or $1::text is null and d.task_key = $2 and d.webhook_id is null and d.push_config is null)
   returning *
 ),
 audited as (${insertAuditValues(4, 'd')})

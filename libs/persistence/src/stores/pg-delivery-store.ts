@@ -8,6 +8,7 @@ import {
   type DeliveryVerdict,
   type DueLane,
   type EventId,
+  type EventType,
   type Page,
   type PageRequest,
   type RecordedAttempt,
@@ -134,7 +135,10 @@ interface ClaimedRow extends SecretsRow {
   readonly tries: number;
   readonly tenant: string;
   readonly webhook_id: string | null;
-  readonly event_type: WebhookEvent;
+  readonly push_config: string | null;
+  readonly push_format: string | null;
+  readonly push_credentials: Buffer | null;
+  readonly event_type: EventType;
   readonly seq: number;
   readonly task_state: TaskState;
   readonly run_no: number;
@@ -159,6 +163,7 @@ function decodeClaimed(lane: string, row: ClaimedRow): ClaimedDelivery {
     tries: row.tries,
     tenant: row.tenant,
     webhookId: row.webhook_id,
+    ...(row.push_config === null ? {} : { push: decodePush(row.push_config, row) }),
     url: row.url,
     secrets: secretsOf(row),
     owner: { tenant: row.tenant, principal: row.created_by },
@@ -178,6 +183,11 @@ function decodeClaimed(lane: string, row: ClaimedRow): ClaimedDelivery {
       createdAtMs: row.created_at.getTime(),
     },
   };
+}
+
+/** Without a form the config is gone: then there is no address either. */
+function decodePush(id: string, row: ClaimedRow): NonNullable<ClaimedDelivery['push']> {
+  return { id, format: row.push_format ?? '', credentials: row.push_credentials };
 }
 
 interface DeliveryRow {

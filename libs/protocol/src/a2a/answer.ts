@@ -89,3 +89,17 @@ export function inWordsOfExtension(error: DomainError): DomainError {
   }));
   return faults.length === 0 ? error : faulty(error.code, faults);
 }
+
+const KEY = 'a2a ';
+
+/** What is kept with an answer of the message it came by. */
+export function answerKey(messageId: string, digest: string): string {
+  return KEY + JSON.stringify([messageId, digest]);
+}
+
+/** The id of the message; undefined where the answer came otherwise. */
+export function messageOfKey(key: string | undefined): string | undefined {
+  if (!key?.startsWith(KEY)) return undefined;
+  const [messageId] = JSON.parse(key.slice(KEY.length)) as readonly [string, string];
+  return messageId;
+}

@@ -1,4 +1,4 @@
-export { decodeAnswer, inWordsOfExtension } from './answer.js';
+export { answerKey, decodeAnswer, inWordsOfExtension, messageOfKey } from './answer.js';
 export type { Asked } from './answer.js';
 export { createCard, VERSIONS } from './card.js';
 export type { CardTerms } from './card.js';
@@ -6,6 +6,8 @@ export { encodeRestError, encodeRestError03, encodeRpcError, REASON } from './er
 export type { A2aReason, EncodedError } from './errors.js';
 export { EXTENSION } from './extension.js';
 export { assertMessage } from './message.js';
+export { encodeNotices } from './notice.js';
+export type { NoticeTerms } from './notice.js';
 export { decodeParts, encodeInput } from './parts.js';
 export type { ArtifactUrl } from './parts.js';
 export { decodeConfig03, decodeSend03, encodeConfig03, encodeSent03, encodeTask03, encodeUpdate03 } from './rest03.js';

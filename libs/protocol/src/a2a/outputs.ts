@@ -74,7 +74,8 @@ export class MessageTexts {
       return { messageId, text, whole, append: before !== undefined, lastChunk: false };
     }
     const { role, text: whole } = event.payload;
-    if (role !== 'assistant') return undefined;
+    // What is said with data alone has no words.
+    if (role !== 'assistant' || (whole === '' && before === undefined)) return undefined;
     this.whole.delete(messageId);
     // The end of a message says all of it once more; told is what was missing.
     const append = before !== undefined && whole.startsWith(before);

@@ -8,6 +8,7 @@ import {
   type TaskStatus,
 } from '@a2a-js/sdk';
 import type { EventBody, EventType } from '#lib/domain';
+import { messageOfKey } from './answer.js';
 import { EXTENSION, placeInLog } from './extension.js';
 import { encodeArtifact, encodeReply, encodeResult, MessageTexts } from './outputs.js';
 import { type ArtifactUrl, textPart } from './parts.js';
@@ -130,7 +131,9 @@ export class TaskTranscript {
 
   private resumed(event: EventOf<'task.resumed'>): StreamResponse[] {
     const working = this.enter(event, TaskState.TASK_STATE_WORKING);
-    this.history.push({ ...this.said(event, encodeAnswer(event.payload.decisions)), role: Role.ROLE_USER });
+    const { decisions, answer_key: key } = event.payload;
+    const said = { ...this.said(event, encodeAnswer(decisions)), role: Role.ROLE_USER };
+    this.history.push({ ...said, messageId: messageOfKey(key) ?? said.messageId });
     return [working];
   }
 
