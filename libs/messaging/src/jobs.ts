@@ -5,7 +5,11 @@ import { z } from 'zod';
 /** Every job there is, with the schema of its payload. Payloads carry ids, nothing a row does not know better. */
 export const JOBS = {
   run: z.object({ taskKey: z.uuid(), runNo: z.int().min(1) }),
-  deliver: z.object({ lane: z.string().regex(/^(?:wh|cb|pc)_[0-9a-f]{32}$/), slot: z.int().min(0), tenant: z.string() }),
+  deliver: z.object({
+    lane: z.string().regex(/^(?:wh|cb|pc)_[0-9a-f]{32}$/),
+    slot: z.int().min(0),
+    tenant: z.string(),
+  }),
 } as const;
 
 /** The queue of deliveries. Those of pools are called `swy-<pool>`. */
