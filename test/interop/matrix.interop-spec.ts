@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createDatabase, type TestDatabase } from '../support/database.js';
@@ -69,6 +70,36 @@ describe.each(DRIVERS)('a task created by $name', (creator) => {
     await cancel!(there, id);
     expect(await native.watch!(there, id)).toMatchObject({ state: 'cancelled' });
   });
+});
+
+it('is told in docs/protocols/README.md, for each protocol what it can do', () => {
+  const table = readFileSync('docs/protocols/README.md', 'utf8').split('## What each can finish')[1]!;
+  const rows = [...table.matchAll(/^\|(.+)\|$/gm)].map(([, row]) => row!.split('|').map((cell) => cell.trim()));
+  const told = rows.slice(2).map((cells) => cells.slice(0, 6));
+  const word = (has: unknown): string => (has ? 'yes' : 'no');
+  expect(told).toEqual(
+    DRIVERS.map(({ name, watch, decide, cancel }) => [
+      ...[name, 'yes', word(watch), word(decide), word(decide), word(cancel)],
+    ]),
+  );
+});
+
+it('leaves nothing of the protocols that are switched off', async () => {
+  const names = ['AGENTSCOPE', 'AGENT_PROTOCOL', 'A2A', 'AGUI', 'CHAT'];
+  const off = Object.fromEntries(names.map((name) => [`${name}_ENABLED`, 'false']));
+  const { url } = await installation.addGateway(off);
+  const routesOf = async (origin: string): Promise<string[]> => {
+    const { paths } = (await (await fetch(`${origin}/openapi.json`)).json()) as { paths: object };
+    return Object.keys(paths);
+  };
+  const [all, left] = await Promise.all([routesOf(here.url), routesOf(url)]);
+  const gone = all.filter((route) => !left.includes(route));
+  expect(left.filter((route) => !/^\/(v1|health|metrics|docs|\.well-known\/jwks)/.test(route))).toEqual([]);
+  expect(gone.length).toBeGreaterThan(30);
+  for (const route of gone) {
+    const response = await fetch(`${url}${route.replace(/\{\w+\}/g, 'x')}`);
+    expect([route, response.status]).toEqual([route, 404]);
+  }
 });
 
 /** Types of the events of its calls. */

@@ -28,7 +28,7 @@ function sightOf(task: Task): Sight | undefined {
 
 /** A2A 1.0 by the client of its SDK, over JSON-RPC. */
 export const a2a: Driver = {
-  name: 'a2a',
+  name: 'A2A',
   async create(place, agentId, text) {
     const client = await clientOf(place, agentId);
     return taskIn(await client.sendMessage(requestOf(messageOf(text), true))).id;
@@ -38,10 +38,15 @@ export const a2a: Driver = {
     const get = (): Promise<Task> => client.getTask({ tenant: '', id: taskId });
     const now = sightOf(await get());
     if (now) return now;
-    for await (const { payload } of client.resubscribeTask({ tenant: '', id: taskId })) {
-      const state =
-        payload?.$case === 'task' || payload?.$case === 'statusUpdate' ? payload.value.status?.state : undefined;
-      if (state !== undefined && STATES[state]) break;
+    try {
+      for await (const { payload } of client.resubscribeTask({ tenant: '', id: taskId })) {
+        const state =
+          payload?.$case === 'task' || payload?.$case === 'statusUpdate' ? payload.value.status?.state : undefined;
+        if (state !== undefined && STATES[state]) break;
+      }
+    } catch (error) {
+      // It has ended meanwhile (1.0, 3.1.6).
+      if ((error as Error).name !== 'UnsupportedOperationError') throw error;
     }
     return sightOf(await get())!;
   },

@@ -24,7 +24,7 @@ function pickUp(place: Place, taskId: string): Promise<OpenAI.Chat.ChatCompletio
 
 /** The official client. A wait is a call of the tool for approvals. */
 export const chat: Driver = {
-  name: 'chat',
+  name: 'Chat Completions',
   async create(place, agentId, text) {
     const body = { model: agentId, messages: [asked(text)], tools: [APPROVAL] };
     const stream = await completionsOf(place).create({ ...body, stream: true });

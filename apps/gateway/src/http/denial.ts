@@ -42,6 +42,6 @@ function subjectFields({ tenant, principal, keyId }: typeof NOBODY): typeof NOBO
 function actionOf(request: Request): string {
   const { path } = request.route as { readonly path: string };
   const [first = '', second = first] = path.split('/').filter(Boolean);
-  const noun = first === 'v1' ? second.replace(/s$/, '') : first;
-  return `${noun}.${handlerNameOf(request)}`;
+  const noun = first === 'v1' ? second : first;
+  return `${noun.replace(/s$/, '')}.${handlerNameOf(request)}`;
 }
