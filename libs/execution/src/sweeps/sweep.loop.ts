@@ -29,8 +29,6 @@ export class SweepLoop {
   }
 
   start(sweeps: readonly Sweep[]): void {
-    // Each of them waits for the same end.
-    setMaxListeners(sweeps.length, this.stopping.signal);
     for (const sweep of sweeps) {
       this.doneAtMs.set(sweep, performance.now());
       this.loops.push(this.loop(sweep));
