@@ -56,7 +56,7 @@ export const AGUI_SETTINGS = {
   },
   AGUI_INTERRUPT_ON_DISCONNECT: {
     default: 'false',
-    meaning: '`true`: a run whose client leaves is cancelled 5 s later, unless it is watched here again.',
+    meaning: '`true`: a run whose client leaves is cancelled 5 s later, unless it is watched again.',
     ...onOff,
   },
   AGUI_AGENT_HEADER: {

@@ -1,11 +1,12 @@
 import { Module } from '@nestjs/common';
 import type { DynamicModule, ModuleMetadata } from '@nestjs/common';
-import { ThreadStore } from '#lib/domain';
+import { Logger, ThreadStore } from '#lib/domain';
 import { AnswersService } from '../core/answers.service.js';
 import { CancellationsService } from '../core/cancellations.service.js';
 import { StreamsService } from '../core/streams.service.js';
 import { SubmissionsService } from '../core/submissions.service.js';
 import { TasksService } from '../core/tasks.service.js';
+import { WatchersService } from '../core/watchers.service.js';
 import { ErrorWires } from '../http/error.wires.js';
 import { EventStreams } from '../http/sse.js';
 import type { AgUiOptions } from './ag-ui.options.js';
@@ -52,12 +53,20 @@ export class AgUiModule {
         },
         {
           provide: RunStreams,
-          useFactory: async (streams: EventStreams, logs: StreamsService, cancellations: CancellationsService) =>
-            new RunStreams(
-              { streams, logs, cancellations, extensions: await loadExtensions(options.extensions) },
-              options,
-            ),
-          inject: [EventStreams, StreamsService, CancellationsService],
+          useFactory: async (
+            ...[streams, logs, tasks, cancellations, watchers, logger]: [
+              EventStreams,
+              StreamsService,
+              TasksService,
+              CancellationsService,
+              WatchersService,
+              Logger,
+            ]
+          ) => {
+            const extensions = await loadExtensions(options.extensions);
+            return new RunStreams({ streams, logs, tasks, cancellations, watchers, extensions, logger }, options);
+          },
+          inject: [EventStreams, StreamsService, TasksService, CancellationsService, WatchersService, Logger],
         },
       ],
     };

@@ -18,14 +18,21 @@ export interface RunPart {
   readonly untilSeq: number;
 }
 
+/** How long a run may take. */
+export interface RunLimit {
+  readonly ms: number;
+  /** Of the newest event of its task. */
+  readonly lastSeq: () => Promise<number>;
+  readonly stop: () => Promise<unknown>;
+}
+
 /** What frames are written, and for how long. */
 export interface FrameTerms {
   /** Frames have ids, which belong to one task. */
   readonly hasIds: boolean;
   /** The id of the last frame that its reader has seen. */
   readonly afterId?: number;
-  /** How long the run may take, and what to do when it does not end. */
-  readonly limit?: { readonly ms: number; readonly stop: () => Promise<unknown> };
+  readonly limit?: RunLimit;
 }
 
 /**
@@ -37,6 +44,9 @@ export class RunFrames implements AsyncIterableIterator<string> {
   private isDone = false;
   private isStopped = false;
   private deadlineMs: number | undefined;
+  private seenSeq = 0;
+  /** What was in the log when the time was over: who reads slowly must not stop what came after the run. */
+  private dueSeq: number | undefined;
 
   private constructor(
     private events: LoggedEventStream,
@@ -77,14 +87,20 @@ export class RunFrames implements AsyncIterableIterator<string> {
   }
 
   private async read(): Promise<string> {
-    const { events, deadlineMs } = this;
-    const next = await (deadlineMs === undefined ? events.next() : events.nextWithin(deadlineMs - Date.now()));
+    const next = await this.nextInTime();
     if (!next) return this.overdue();
     if (this.isDone) return '';
     if (next.done) return this.finish(this.farewell());
     const texts = next.value.map((event) => this.take(event));
+    this.seenSeq = Math.max(this.seenSeq, ...next.value.map(({ seq }) => seq));
     if (this.isPartOver(next.value)) await this.advance();
     return texts.join('');
+  }
+
+  private nextInTime(): ReturnType<LoggedEventStream['nextWithin']> {
+    const { events, deadlineMs, dueSeq = 0 } = this;
+    const isBehind = this.seenSeq < dueSeq;
+    return deadlineMs === undefined || isBehind ? events.next() : events.nextWithin(deadlineMs - Date.now());
   }
 
   private take(event: LoggedEvent): string {
@@ -118,9 +134,12 @@ export class RunFrames implements AsyncIterableIterator<string> {
       const mapper = this.mapper ?? this.part.mapperAt(0);
       return this.finish(plain(mapper.cut('TIMEOUT_ERROR', 'The run took too long.')));
     }
+    const { limit } = this.terms;
+    this.dueSeq ??= await limit!.lastSeq();
+    if (this.seenSeq < this.dueSeq) return '';
     this.isStopped = true;
     this.deadlineMs = Date.now() + GRACE_MS;
-    await this.terms.limit?.stop();
+    await limit!.stop();
     return '';
   }
 

@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import type { Logger, SeenState } from '#lib/domain';
 import {
   type AgUiEvent,
   type AgUiExtensions,
@@ -13,10 +14,12 @@ import {
 import type { CancellationsService } from '../core/cancellations.service.js';
 import type { Caller } from '../core/caller.js';
 import type { StreamsService } from '../core/streams.service.js';
-import { leftSignal, onOver } from '../http/exchange.js';
+import type { TasksService } from '../core/tasks.service.js';
+import type { WatchersService } from '../core/watchers.service.js';
+import { leftSignal } from '../http/exchange.js';
 import type { EventStreams } from '../http/sse.js';
 import type { AgUiOptions } from './ag-ui.options.js';
-import { plain, RunFrames, type RunPart } from './run.frames.js';
+import { type FrameTerms, plain, RunFrames, type RunPart } from './run.frames.js';
 import { refusalOf } from './run.refusal.js';
 import type { RunRequest } from './runs.mapping.js';
 import type { StartedRun } from './runs.service.js';
@@ -28,8 +31,11 @@ const LEAVE_GRACE_MS = 5_000;
 export interface RunStreamsPorts {
   readonly streams: EventStreams;
   readonly logs: Pick<StreamsService, 'openSeenEvents'>;
+  readonly tasks: Pick<TasksService, 'snapshot'>;
   readonly cancellations: Pick<CancellationsService, 'cancel'>;
+  readonly watchers: Pick<WatchersService, 'watch' | 'abandon'>;
   readonly extensions: AgUiExtensions;
+  readonly logger: Pick<Logger, 'error'>;
 }
 
 /** A request for a stream. */
@@ -47,9 +53,6 @@ export interface Reader {
 
 /** The event streams of runs. */
 export class RunStreams {
-  /** Streams that are open here, by task. */
-  private readonly watched = new Map<string, number>();
-
   constructor(
     private readonly ports: RunStreamsPorts,
     private readonly options: AgUiOptions,
@@ -68,13 +71,10 @@ export class RunStreams {
       try {
         const started = await start();
         if (!started) return once(emptyRun(threadId, runId));
-        const { run, task } = started;
-        const stop = (reason: string): Promise<unknown> =>
-          this.ports.cancellations.cancel(caller, run.taskId, { reason, requestId: asked.requestId });
-        this.watch(response, run.taskId, stop);
+        const { run, task, isCurrent } = started;
+        if (isCurrent) await this.watch(exchange, task, asked.requestId);
         const view = { threadId, runId, taskId: run.taskId, profile: profileOf(protocolVersion) };
-        const { runTimeoutMs: ms } = this.options;
-        const limit = ms === undefined ? {} : { limit: { ms, stop: () => stop(RUN_TIMEOUT) } };
+        const limit = this.limitOf(caller, run.taskId, asked.requestId);
         return await RunFrames.open([this.part(task, view, run.firstSeq)], { hasIds: true, ...limit });
       } catch (error) {
         const refusal = refusalOf(error);
@@ -85,15 +85,11 @@ export class RunStreams {
   }
 
   /** A run that is or was. */
-  serveRun(
-    { request, response }: Exchange,
-    threadId: string,
-    reader: Reader,
-    find: () => Promise<FoundRun>,
-  ): Promise<void> {
+  serveRun(exchange: Exchange, threadId: string, reader: Reader, find: () => Promise<FoundRun>): Promise<void> {
+    const { request, response } = exchange;
     return this.ports.streams.serve(request, response, async () => {
       const { run, task } = await find();
-      this.watch(response, run.taskId);
+      await this.watch(exchange, task);
       const profile = profileOf(reader.protocolVersion ?? run.wireVersion ?? '1.0');
       const view = { threadId, runId: run.runId, taskId: run.taskId, profile };
       const afterId = Number(reader.lastEventId ?? NaN);
@@ -142,24 +138,33 @@ export class RunStreams {
   }
 
   private mapper(view: RunView): RunMapper {
-    return new RunMapper(view, this.options.view, this.ports.extensions);
+    const { extensions, logger } = this.ports;
+    return new RunMapper(view, this.options.view, extensions, (error) =>
+      logger.error('an extension of AG-UI failed', { taskId: view.taskId, error }),
+    );
   }
 
-  /** Counts who watches; where a run is to end with its client, it is stopped when that has left for good. */
-  private watch(response: Response, taskId: string, stop?: (reason: string) => Promise<unknown>): void {
+  private limitOf(caller: Caller, taskId: string, requestId: string): Pick<FrameTerms, 'limit'> {
+    const { runTimeoutMs: ms } = this.options;
+    if (ms === undefined) return {};
+    const { tasks, cancellations } = this.ports;
+    const lastSeq = async (): Promise<number> => (await tasks.snapshot(caller, taskId)).lastSeq;
+    const stop = (): Promise<unknown> => cancellations.cancel(caller, taskId, { reason: RUN_TIMEOUT, requestId });
+    return { limit: { ms, lastSeq, stop } };
+  }
+
+  /**
+   * Where runs are to end with their clients, whoever watches takes the place of who did before, at whichever gateway. A
+   * client that asked for the run, by `requestId`, and leaves for good stops it.
+   */
+  private async watch({ caller, response }: Exchange, task: SeenState, requestId?: string): Promise<void> {
+    if (!this.options.interruptsOnDisconnect) return;
     const left = leftSignal(response);
-    this.watched.set(taskId, (this.watched.get(taskId) ?? 0) + 1);
-    onOver(response, () => {
-      const others = (this.watched.get(taskId) ?? 1) - 1;
-      if (others > 0) this.watched.set(taskId, others);
-      else this.watched.delete(taskId);
-    });
-    if (!stop || !this.options.interruptsOnDisconnect) return;
-    const leave = (): void => {
-      const stopUnwatched = (): unknown =>
-        this.watched.has(taskId) ? undefined : stop('The client has left.').catch(() => undefined);
-      setTimeout(stopUnwatched, LEAVE_GRACE_MS).unref();
-    };
+    const watcher = await this.ports.watchers.watch(task);
+    if (requestId === undefined) return;
+    const abandon = (): unknown =>
+      this.ports.watchers.abandon({ caller, task, watcher, requestId }).catch(() => undefined);
+    const leave = (): void => void setTimeout(abandon, LEAVE_GRACE_MS).unref();
     if (left.aborted) leave();
     else left.addEventListener('abort', leave, { once: true });
   }

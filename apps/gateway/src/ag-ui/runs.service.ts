@@ -18,6 +18,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { AnswersService } from '../core/answers.service.js';
 import { assertScopes, type Caller } from '../core/caller.js';
 import type { CancellationsService } from '../core/cancellations.service.js';
+import { isRecorded } from '../core/recorded-answers.js';
 import type { SubmissionsService } from '../core/submissions.service.js';
 import type { JsonDocument } from '../http/json-document.js';
 import type { AgUiOptions } from './ag-ui.options.js';
@@ -30,6 +31,8 @@ import type { ThreadsService } from './threads.service.js';
 export interface StartedRun {
   readonly run: Pick<ThreadRun, 'runId' | 'taskId' | 'firstSeq'>;
   readonly task: SeenState;
+  /** No other run of the thread came after it. */
+  readonly isCurrent: boolean;
 }
 
 /** What a request comes to. `idle`: there is nothing to do. */
@@ -97,7 +100,7 @@ export class RunsService {
     }
     const task = await this.threads.task(caller, run.taskId);
     const isStillOpen = task !== undefined && run.waitId !== undefined && task.waitId === run.waitId;
-    if (task && !isStillOpen) return { run, task };
+    if (task && !isStillOpen) return { run, task, isCurrent: thread?.newest?.runId === run.runId };
     const plan = await this.plan(caller, request, task);
     if (plan.kind === 'idle') throw new RunRefusal('INTERNAL_ERROR', 'The run cannot be found any more.');
     return this.carryOut(caller, request, plan, { run, owner: thread?.principal ?? caller.principal });
@@ -113,14 +116,14 @@ export class RunsService {
     if (plan.kind === 'follow') {
       const task = await this.threads.task(caller, run.taskId);
       if (!task) throw new RunRefusal('INTERNAL_ERROR', 'The run cannot be found any more.');
-      return { run, task };
+      return { run, task, isCurrent: false };
     }
     const { input } = plan.messages;
     if (input === undefined)
       throw new RunRefusal('INVALID_INPUT_ERROR', '/messages: has nothing of the user to answer.');
     const submission = encodeSubmission(request, { input, taskId: run.taskId, clientToolMode: this.options.toolMode });
     const context = owner === caller.principal ? {} : { user_id: owner };
-    return { run, task: await this.ports.submissions.submit(caller, submission(context)) };
+    return { run, task: await this.ports.submissions.submit(caller, submission(context)), isCurrent: true };
   }
 
   private async answer(
@@ -134,7 +137,7 @@ export class RunsService {
     if (answer === 'withdrawn') {
       assertScopes(caller, 'tasks:cancel');
       await this.ports.cancellations.cancel(caller, task.taskId, { reason: 'The question was cancelled.', requestId });
-      return { run, task };
+      return { run, task, isCurrent: true };
     }
     try {
       await this.ports.answers.resume(caller, task.taskId, { waitId, answer, requestId });
@@ -142,7 +145,7 @@ export class RunsService {
       // The same answers may have come twice at once, under one name or two: the other gave them for both.
       if (!isDomainError(error) || !isGiven(error, { waitId, answer, by: caller.principal })) throw error;
     }
-    return { run, task: { ...task, state: 'running' } };
+    return { run, task: { ...task, state: 'running' }, isCurrent: true };
   }
 
   private async plan(caller: Caller, request: RunRequest, task: TaskSnapshot | undefined): Promise<Plan> {
@@ -187,19 +190,15 @@ function isGiven(
   { extensions }: DomainError,
   given: { readonly waitId: string; readonly answer: AnswerRequest; readonly by: string },
 ): boolean {
-  const decision = extensions['decision'] as RecordedAnswer | null | undefined;
-  if (decision?.wait_id !== given.waitId || decision.decided_by !== given.by) return false;
-  const approved = new Set(
-    given.answer.decisions.filter((one) => one.approved === true).map((one) => one.tool_call_id),
-  );
-  return decision.decisions.every((one) => (one.approved === true) === approved.has(one.tool_call_id));
+  const taken = extensions['decision'] as TakenAnswer | null | undefined;
+  return taken?.wait_id === given.waitId && taken.decided_by === given.by && isRecorded(taken.decisions, given.answer);
 }
 
 /** What the refusal of an answer says of the one that was taken. */
-interface RecordedAnswer {
+interface TakenAnswer {
   readonly wait_id: string;
   readonly decided_by: string;
-  readonly decisions: readonly { readonly tool_call_id: string; readonly approved?: unknown }[];
+  readonly decisions: Parameters<typeof isRecorded>[0];
 }
 
 /** Nothing is open. What is cancelled though it is gone already counts as closed. */

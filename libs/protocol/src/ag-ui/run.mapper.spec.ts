@@ -207,6 +207,22 @@ describe('a run of AG-UI', () => {
     );
   });
 
+  it('ends for its consumer when an extension throws, and shows nothing of what it was to change', () => {
+    const faults: unknown[] = [];
+    const fail = (): never => {
+      throw new Error('bug');
+    };
+    const run = { threadId: 't', runId: 'r', taskId: 'task' as TaskId, profile: 'full' } as const;
+    const mapper = new RunMapper(run, ALL, { enrichers: [fail] }, (error) => void faults.push(error));
+    const log = logOf([
+      { type: 'task.created', payload: {} },
+      { type: 'task.succeeded', payload: { result: { text: 'hush', metadata: {} } } },
+    ]);
+    const events = log.flatMap((event) => mapper.take(event));
+    expect(events).toMatchObject([{ type: Wire.RUN_STARTED }, { type: Wire.RUN_ERROR, code: 'INTERNAL_ERROR' }]);
+    expect([faults.length, mapper.isOver]).toEqual([1, true]);
+  });
+
   it('shows the calls of a pause once, and no results that its consumer has given', () => {
     const asked = [
       {

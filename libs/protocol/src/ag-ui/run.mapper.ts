@@ -27,6 +27,7 @@ export class RunMapper {
     private readonly run: RunView,
     options: ViewOptions,
     private readonly extensions: AgUiExtensions = {},
+    private readonly onFault: (error: unknown) => void = () => undefined,
   ) {
     this.standard = new StandardConverter(run, options);
     this.converters = new Map(
@@ -46,7 +47,9 @@ export class RunMapper {
     this.hasBegun = true;
     // Asked also where another converter has the word: it has to know what has happened.
     const standard = this.standard.convert(event);
-    const extended = this.extend(event, [...start, ...standard], start);
+    const extended = this.extended(event, [...start, ...standard], start);
+    // What was to be changed or left out must not be shown as it is.
+    if (!extended) return this.cut('INTERNAL_ERROR', 'The run cannot be shown.');
     const admitted = this.admit(extended, event);
     const isEnd = isTerminalEvent(event.type) || event.type === 'task.waiting_for_input';
     // Extensions may drop anything, but not these.
@@ -56,8 +59,17 @@ export class RunMapper {
 
   /** The run ends for this consumer though nothing in the log says so. */
   cut(code: RunErrorCode, message: string): readonly AgUiEvent[] {
-    const start = this.hasBegun ? [] : [runStarted(this.run)];
-    return this.lifecycle.admit([...start, { type: EventType.RUN_ERROR, message, code }]);
+    // A second beginning is left out.
+    return this.lifecycle.admit([runStarted(this.run), { type: EventType.RUN_ERROR, message, code }]);
+  }
+
+  private extended(...given: Parameters<RunMapper['extend']>): readonly AgUiEvent[] | undefined {
+    try {
+      return this.extend(...given);
+    } catch (error) {
+      this.onFault(error);
+      return undefined;
+    }
   }
 
   private extend(event: LogEvent, events: readonly AgUiEvent[], start: readonly AgUiEvent[]): readonly AgUiEvent[] {
