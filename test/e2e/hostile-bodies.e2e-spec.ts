@@ -127,3 +127,61 @@ describe('a body that is meant to do harm', () => {
     expect([submitted.status, Object.keys(submitted.body).includes('isAdmin')]).toEqual([202, false]);
   });
 });
+
+/** Members that are something else than their form has, by where they stand in a message of A2A 1.0. */
+const ILL_FORMED: readonly (readonly [string, unknown])[] = [
+  ['/message', 'hello'],
+  ['/message/messageId', { toString: 1 }],
+  ['/message/contextId', {}],
+  ['/message/extensions/0', 5],
+  ['/message/parts', { length: -1 }],
+  ['/message/parts/0', null],
+  ['/message/parts/0/text', ['x']],
+  ['/message/parts/0/mediaType', 1],
+  ['/message/parts/0/raw', 1e300],
+  ['/message/parts/0/raw', 'no base64!'],
+  ['/configuration/historyLength', '1'],
+  ['/configuration/historyLength', -1],
+  ['/configuration/returnImmediately', 'false'],
+  ['/configuration/taskPushNotificationConfig/url', { toString: 1 }],
+  ['/metadata', 'x'],
+];
+
+describe('a message of A2A', () => {
+  const nested = (path: readonly string[], value: unknown): unknown => {
+    const [name, ...rest] = path;
+    if (name === undefined) return value;
+    return name === '0' ? [nested(rest, value)] : { [name]: nested(rest, value) };
+  };
+  const headers = { 'a2a-version': '1.0' };
+
+  it.each(ILL_FORMED)('with something else at %s is refused on either binding, which say where', async (at, value) => {
+    const params = nested(at.slice(1).split('/'), value);
+    const details = [{}, { fieldViolations: [{ field: at }] }];
+    const rest = await call(`${url}/a2a/scripted/rest/message:send`, { headers, body: params });
+    expect([rest.status, rest.body]).toMatchObject([400, { error: { details } }]);
+    for (const method of ['SendMessage', 'SendStreamingMessage']) {
+      const envelope = { jsonrpc: '2.0', id: 7, method, params };
+      const rpc = await call(`${url}/a2a/scripted/jsonrpc`, { headers, body: envelope });
+      expect(rpc.body).toMatchObject({ id: 7, error: { code: -32602, data: details } });
+    }
+  });
+
+  it.each([
+    ['message/send', { message: { messageId: 'm', role: 'user', parts: [{ kind: 'file', file: true }] } }],
+    ['message/send', { message: { messageId: 'm', role: 'user', parts: [{ kind: 'file', file: { mimeType: 1 } }] } }],
+    ['message/send', { message: { messageId: 'm', role: 'user', parts: [null] } }],
+    ['tasks/get', { id: { toString: 1 } }],
+    ['tasks/resubscribe', { id: {} }],
+    ['tasks/pushNotificationConfig/set', { taskId: 't' }],
+    ['tasks/pushNotificationConfig/set', { taskId: 't', pushNotificationConfig: { authentication: { schemes: 'x' } } }],
+  ])('of 0.3, for %s with %j, is refused for what it is', async (method, params) => {
+    const body = { jsonrpc: '2.0', id: 7, method, params };
+    const answer = await fetch(`${url}/a2a/scripted/jsonrpc`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${ADMIN_KEY}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    expect(await answer.text()).toMatch(/"code":-32602,"message":"\/(?:message\/parts\/0|id|pushNotificationConfig)/);
+  });
+});

@@ -299,6 +299,27 @@ describe('what has to be approved', () => {
     expect(events.filter((type) => type === 'tool.invoked' || type === 'tool.denied')).toEqual([seen]);
   });
 
+  it('goes on waiting in a task that was begun elsewhere when it is picked up without a right to decide', async () => {
+    const { url, key } = place();
+    const begun = await call(`${url}/v1/tasks`, { key, body: { agent_id: 'supervised', input: 'x', mode: 'sync' } });
+    expect(begun.body).toMatchObject({ state: 'waiting_for_input' });
+    const scopes = ['tasks:submit', 'tasks:read'];
+    const made = await call(`${url}/v1/keys`, { body: { principal: 'ann', scopes } });
+    const metadata = { task_id: String(begun.body['task_id']) };
+    for (const stream of [false, true]) {
+      const body = { model: 'supervised', messages: [user('Yes.')], metadata, stream };
+      const headers = { authorization: `Bearer ${String(made.body['key'])}`, 'content-type': 'application/json' };
+      const answer = await fetch(`${url}/v1/chat/completions`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(body),
+      });
+      expect(await answer.text()).toContain('insufficient_permissions');
+    }
+    const { body } = await call(`${url}/v1/tasks/${metadata.task_id}`, { key });
+    expect(body).toMatchObject({ state: 'waiting_for_input' });
+  });
+
   it('is shown where the agent says so, and no message decides it', async () => {
     const shown = await ask('showing');
     const gateway = { taskId: shown.id.slice(9), status: 'waiting_for_input', pending: [{ toolCallId: 'call_1' }] };

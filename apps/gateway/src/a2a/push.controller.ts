@@ -10,6 +10,7 @@ import {
   ApiTags,
 } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
+import { assertForm } from '#lib/protocol/a2a';
 import type { Caller } from '../core/caller.js';
 import { RawJsonBody } from '../http/json-body.decorator.js';
 import type { JsonDocument } from '../http/json-document.js';
@@ -41,6 +42,7 @@ export class PushController {
     @Req() request: Request,
     @Res() response: Response,
   ): Promise<void> {
+    assertForm('CreateTaskPushNotificationConfig', value);
     const config = TaskPushNotificationConfig.fromJSON({ ...(value as object), taskId: path.id });
     const made = await this.open(path, caller, request, response).createTaskPushNotificationConfig(config);
     sendRest(response, 201, TaskPushNotificationConfig.toJSON(made));

@@ -1,15 +1,8 @@
-import {
-  AgentCard,
-  ListTasksResponse,
-  SendMessageRequest,
-  StreamResponse,
-  Task,
-  taskStateFromJSON,
-  type TaskState,
-} from '@a2a-js/sdk';
+import { AgentCard, ListTasksResponse, StreamResponse, Task, taskStateFromJSON, type TaskState } from '@a2a-js/sdk';
 import { Controller, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
+import { decodeSend } from '#lib/protocol/a2a';
 import type { Caller } from '../core/caller.js';
 import { RawJsonBody } from '../http/json-body.decorator.js';
 import type { JsonDocument } from '../http/json-document.js';
@@ -44,7 +37,7 @@ export class RestController {
     @Res() response: Response,
   ): Promise<void> {
     const { operations } = this.open(agentId, caller, request, response);
-    const task = await operations.sendMessage(SendMessageRequest.fromJSON(value));
+    const task = await operations.sendMessage(decodeSend(value));
     sendRest(response, 200, { task: Task.toJSON(task) });
   }
 
@@ -62,9 +55,8 @@ export class RestController {
     @Res() response: Response,
   ): Promise<void> {
     const { call, operations } = this.open(agentId, caller, request, response);
-    return this.serve(call, { request, response }, () =>
-      operations.sendMessageStream(SendMessageRequest.fromJSON(value)),
-    );
+    const sent = decodeSend(value);
+    return this.serve(call, { request, response }, () => operations.sendMessageStream(sent));
   }
 
   @ApiOperation({ summary: 'Your tasks of this agent, those first whose state has changed last.' })

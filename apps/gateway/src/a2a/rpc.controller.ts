@@ -3,6 +3,7 @@ import { LegacyJsonRpcTransportHandler } from '@a2a-js/sdk/compat/v0_3/server';
 import { Controller, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
 import { ApiBody, ApiHeader, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
+import { assertParams } from '#lib/protocol/a2a';
 import type { Caller } from '../core/caller.js';
 import { sendJson } from '../http/exchange.js';
 import { RawJsonBody } from '../http/json-body.decorator.js';
@@ -58,8 +59,9 @@ export class RpcController {
     @Req() request: Request,
     @Res() response: Response,
   ): Promise<void> {
-    const { id, method } = headOf(value);
+    const { id, method, params } = headOf(value);
     bindRpcHead(request, { id, isEventsOnly: method === 'tasks/resubscribe' });
+    assertParams(method, params);
     const call = this.calls.open({ caller, agentId, request, response });
     const operations = new A2aOperations(this.services, call);
     const Transport = call.version === '1.0' ? JsonRpcTransportHandler : LegacyJsonRpcTransportHandler;
@@ -76,11 +78,11 @@ export class RpcController {
 }
 
 /** As far as it has one: an id of another kind is none (JSON-RPC 2.0, "Request object"). */
-function headOf(value: unknown): { readonly id?: unknown; readonly method?: unknown } {
+function headOf(value: unknown): { readonly id?: unknown; readonly method?: unknown; readonly params?: unknown } {
   if (!isObject(value)) return {};
-  const { id, method } = value;
+  const { id, method, params } = value;
   const isId = typeof id === 'string' || Number.isInteger(id);
-  return { method, ...(isId ? { id } : {}) };
+  return { method, params, ...(isId ? { id } : {}) };
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -174,7 +174,7 @@ export class ChatService {
       showsThoughts: agent.chat?.reasoning === true,
       whole: async () => results.textOf(await tasks.snapshot(caller, taskId)),
       valueOf: (told) => results.valueOf({ taskKey, tenant: caller.tenant }, told),
-      deny: (pause) => this.deny(caller, pause, requestId),
+      deny: (pause) => this.deny(caller, pause, { requestId, isOwn }),
       describe: (artifacts) => this.describe(caller, taskId, artifacts),
     });
     const leave = async (): Promise<void> => {
@@ -185,8 +185,13 @@ export class ChatService {
     return { head: headOf(task, request.model), task: { taskKey, taskId }, parts, leave };
   }
 
-  /** On nobody's behalf: no right to decide is asked for. */
-  private async deny(caller: Caller, pause: Pause, requestId: string): Promise<void> {
+  /** In a task of this request on nobody's behalf, without a right to decide; in any other somebody may be about to approve. */
+  private async deny(
+    caller: Caller,
+    pause: Pause,
+    { requestId, isOwn }: { readonly requestId: string; readonly isOwn: boolean },
+  ): Promise<void> {
+    if (!isOwn) assertScopes(caller, 'tasks:decide');
     const answer = denialOf(pause);
     try {
       await this.services.answers.resume(caller, pause.taskId, { waitId: pause.waitId, answer, requestId });

@@ -1,8 +1,15 @@
-import { type Message, type Part, Role, type SendMessageRequest } from '@a2a-js/sdk';
+import { type Message, type Part, Role, SendMessageRequest } from '@a2a-js/sdk';
 import { type Fault, faulty } from '#lib/domain';
+import { assertForm } from './request.schema.js';
 
 /** 1 to 200 characters, none of them a control character or half of a pair. */
 const NAME = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
+
+/** The body of a request that sends a message (A2A 1.0, "Send Message"). @throws DomainError `invalid_request` */
+export function decodeSend(body: unknown): SendMessageRequest {
+  assertForm('SendMessage', body);
+  return SendMessageRequest.fromJSON(body);
+}
 
 /**
  * The message of a request (A2A 1.0, "Message"), whose required fields the codecs of the SDK do not insist on.

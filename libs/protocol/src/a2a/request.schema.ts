@@ -61,12 +61,8 @@ const sent = members({
   metadata: struct,
 });
 
-const pushConfig03 = members({
-  id: text,
-  url: text,
-  token: text,
-  authentication: members({ schemes: texts, credentials: text }),
-});
+const config03 = { id: text, url: text, token: text, authentication: members({ schemes: texts, credentials: text }) };
+const pushConfig03 = members(config03);
 const configuration03 = members({
   acceptedOutputModes: texts,
   historyLength: count,
@@ -83,6 +79,11 @@ const rpcPart03 = z.discriminatedUnion(
   ],
   { error: 'must be a part: text, file or data' },
 );
+const rpcSent03 = members({
+  message: members({ ...said, parts: z.array(rpcPart03) }),
+  configuration: configuration03,
+  metadata: struct,
+});
 const restPart03 = members({
   text,
   metadata: struct,
@@ -114,8 +115,8 @@ const FORMS = {
   DeleteTaskPushNotificationConfig: members({ tenant: text, taskId: text, id: text }),
   ListTaskPushNotificationConfigs: members({ tenant: text, taskId: text, pageSize: z.int32(), pageToken: text }),
   GetExtendedAgentCard: members({ tenant: text }),
-  'message/send': rpcSent03(),
-  'message/stream': rpcSent03(),
+  'message/send': rpcSent03,
+  'message/stream': rpcSent03,
   'tasks/get': members({ id: text, historyLength: count, metadata: struct }),
   'tasks/cancel': members({ id: text, metadata: struct }),
   'tasks/resubscribe': members({ id: text, metadata: struct }),
@@ -129,7 +130,7 @@ const FORMS = {
     configuration: configuration03,
     metadata: struct,
   }),
-  'rest03/config': members({ name: text, pushNotificationConfig: pushConfig03, ...pushConfig03Members() }),
+  'rest03/config': members({ name: text, pushNotificationConfig: pushConfig03, ...config03 }),
 } as const satisfies Readonly<Record<string, z.ZodType>>;
 
 /** The name of a request whose form is known. */
@@ -148,18 +149,6 @@ export function assertParams(method: unknown, params: unknown): void {
 }
 
 type Members = Readonly<Record<string, unknown>>;
-
-function rpcSent03(): z.ZodType {
-  return members({
-    message: members({ ...said, role: z.string(), parts: z.array(rpcPart03) }),
-    configuration: configuration03,
-    metadata: struct,
-  });
-}
-
-function pushConfig03Members(): Readonly<Record<string, z.ZodType>> {
-  return { id: text, url: text, token: text, authentication: members({ schemes: texts, credentials: text }) };
-}
 
 function faultOf({ path, message, ...issue }: z.core.$ZodIssue): Fault {
   const expected = issue.code === 'invalid_type' ? issue.expected : undefined;

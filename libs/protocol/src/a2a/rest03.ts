@@ -8,12 +8,14 @@ import {
   type TaskState,
   type StreamResponse as Update,
 } from '@a2a-js/sdk';
+import { assertForm } from './request.schema.js';
 import { isFinal } from './state.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
 /** HTTP+JSON as 0.3 spelt it (A2A 0.3, "HTTP+JSON/REST Protocol Binding"), from and to the shapes of 1.0. */
 export function decodeSend03(body: unknown): SendMessageRequest {
+  assertForm('rest03/send', body);
   const sent = objectOf(body);
   const configuration = sent['configuration'] === undefined ? undefined : objectOf(sent['configuration']);
   const push = configuration?.['pushNotification'] ?? configuration?.['pushNotificationConfig'];
@@ -48,6 +50,7 @@ function decodePart03(value: unknown): Json {
 
 /** A config, whose task and id 0.3 kept in a `name`. */
 export function decodeConfig03(body: unknown, taskId: string): PushConfig {
+  assertForm('rest03/config', body);
   const sent = objectOf(body);
   const name = /^tasks\/[^/]+\/pushNotificationConfigs\/([^/]+)$/.exec(textOf(sent['name']))?.[1];
   const config = decodePush03(sent['pushNotificationConfig'] ?? sent, taskId);
