@@ -170,6 +170,7 @@ describe('a message of A2A', () => {
   it.each([
     ['message/send', { message: { messageId: 'm', role: 'user', parts: [{ kind: 'file', file: true }] } }],
     ['message/send', { message: { messageId: 'm', role: 'user', parts: [{ kind: 'file', file: { mimeType: 1 } }] } }],
+    ['message/send', { message: { messageId: 'm', role: 'user', parts: [{ kind: 'file', file: { bytes: null } }] } }],
     ['message/send', { message: { messageId: 'm', role: 'user', parts: [null] } }],
     ['tasks/get', { id: { toString: 1 } }],
     ['tasks/resubscribe', { id: {} }],

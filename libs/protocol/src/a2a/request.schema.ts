@@ -70,11 +70,15 @@ const configuration03 = members({
   pushNotification: pushConfig03,
   pushNotificationConfig: pushConfig03,
 });
+/** What it holds is told by which of the two it has: here null is not absent. */
+const file03 = members({ mimeType: text, name: text }).and(
+  z.looseObject({ bytes: bytes.optional(), uri: text.optional() }),
+);
 const rpcPart03 = z.discriminatedUnion(
   'kind',
   [
     z.looseObject({ kind: z.literal('text'), text }),
-    z.looseObject({ kind: z.literal('file'), file: members({ bytes, uri: text, mimeType: text, name: text }) }),
+    z.looseObject({ kind: z.literal('file'), file: file03 }),
     z.looseObject({ kind: z.literal('data'), data: struct }),
   ],
   { error: 'must be a part: text, file or data' },
