@@ -57,6 +57,8 @@ export class FakeModelEndpoint {
     response.on('close', () => (this.open -= 1));
     let body = '';
     for await (const chunk of request) body += String(chunk);
+    // Its client has left in the middle.
+    if (!request.complete) return;
     this.requests.push(JSON.parse(body) as Record<string, unknown>);
     this.authorizations.push(request.headers.authorization);
     const reply = this.script[Math.min(this.served, this.script.length - 1)] ?? {};

@@ -365,7 +365,7 @@ describe('what is denied', () => {
     denied.length = 0;
     await http().post('/things').set('Authorization', 'Bearer reader').set('X-Request-Id', 'r-1').expect(403);
     expect(denied).toMatchObject([
-      { ...record, tenant: 't', principal: 'r', keyId: 'k2', action: 'things.create', target: '/things' },
+      { ...record, tenant: 't', principal: 'r', keyId: 'k2', action: 'thing.create', target: '/things' },
     ]);
     expect(details()).toMatchObject({
       code: 'forbidden',
@@ -377,7 +377,7 @@ describe('what is denied', () => {
   it('as a thing of others is recorded like one that is not there, without its query', async () => {
     denied.length = 0;
     await ask('/things/others?sig=secret').set('Authorization', 'Bearer all').expect(404);
-    expect(denied).toMatchObject([{ ...record, principal: 'p', action: 'things.read', target: '/things/others' }]);
+    expect(denied).toMatchObject([{ ...record, principal: 'p', action: 'thing.read', target: '/things/others' }]);
     expect(details()).toMatchObject({ code: 'not_found', path: '/things/others' });
   });
 
