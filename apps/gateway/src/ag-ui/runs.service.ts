@@ -129,9 +129,10 @@ export class RunsService {
   private async answer(
     caller: Caller,
     request: RunRequest,
-    { task, waitId, answer }: Answering,
+    answering: Answering,
     run: ThreadRun,
   ): Promise<StartedRun> {
+    const { task, waitId, answer } = answering;
     const { requestId } = request;
     assertScopes(caller, 'tasks:decide');
     if (answer === 'withdrawn') {
@@ -143,7 +144,7 @@ export class RunsService {
       await this.ports.answers.resume(caller, task.taskId, { waitId, answer, requestId });
     } catch (error) {
       // The same answers may have come twice at once, under one name or two: the other gave them for both.
-      if (!isDomainError(error) || !isGiven(error, { waitId, answer, by: caller.principal })) throw error;
+      if (!isDomainError(error) || !isGiven(error, answering, answer, caller.principal)) throw error;
     }
     return { run, task: { ...task, state: 'running' }, isCurrent: true };
   }
@@ -186,12 +187,10 @@ function hasNews({ isAgain, input }: NewMessages): boolean {
 }
 
 /** True when the wait was answered in just this way, by the same principal. */
-function isGiven(
-  { extensions }: DomainError,
-  given: { readonly waitId: string; readonly answer: AnswerRequest; readonly by: string },
-): boolean {
+function isGiven({ extensions }: DomainError, { task, waitId }: Answering, answer: AnswerRequest, by: string): boolean {
   const taken = extensions['decision'] as TakenAnswer | null | undefined;
-  return taken?.wait_id === given.waitId && taken.decided_by === given.by && isRecorded(taken.decisions, given.answer);
+  if (taken?.wait_id !== waitId || taken.decided_by !== by) return false;
+  return isRecorded(taken.decisions, task.pendingConfirmations, answer);
 }
 
 /** What the refusal of an answer says of the one that was taken. */

@@ -14,7 +14,7 @@ export interface StepFrameSource {
 /** Units of UTF-16 of an output: with each of them escaped, a frame is still far below a megabyte. */
 const MAX_OUTPUT_LENGTH = 131_072;
 
-/** The log of a task as frames of step-stream; read from its beginning, since later steps tell of earlier ones. */
+/** The log of a task as frames of step-stream; its steps from the first one on, since later ones tell of earlier ones. */
 export class StepFrameStream implements AsyncIterableIterator<string> {
   private readonly book: StepBook;
 

@@ -9,6 +9,7 @@ import {
   encodeStep,
   offsetOf,
   type Step,
+  STEP_EVENTS,
 } from '#lib/protocol/agent-protocol';
 import type { Caller } from '../core/caller.js';
 import { ResultsService } from '../core/results.service.js';
@@ -91,7 +92,7 @@ export class StepsController {
 
   private async open(caller: Caller, id: string, lastEventId: string | undefined): Promise<StepFrameStream> {
     const task = await this.tasks.snapshot(caller, id);
-    const events = await this.logs.openSeenEvents(task);
+    const events = await this.logs.openSelectedEvents(task, STEP_EVENTS);
     const afterSeq = decodeCursor(lastEventId, task.lastSeq);
     const whole = (step: Step): Promise<Step> => withWholeOutput(this.results, task, step);
     return new StepFrameStream({ taskId: task.taskId, events, afterSeq, whole });

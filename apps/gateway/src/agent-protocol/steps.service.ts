@@ -1,4 +1,4 @@
-import { DomainError, type TaskSnapshot } from '#lib/domain';
+import { DomainError, type TaskKey, type TaskSnapshot } from '#lib/domain';
 import { type RequestBody, type Step, STEP_EVENTS, StepBook } from '#lib/protocol/agent-protocol';
 import type { AnswersService } from '../core/answers.service.js';
 import { assertScopes, type Caller } from '../core/caller.js';
@@ -75,9 +75,9 @@ export class StepsService {
 
   private async next(caller: Caller, task: TaskSnapshot, signal: AbortSignal): Promise<Step> {
     const book = new StepBook(task.taskId);
-    const hand = new Hand(this.ports.records, task, book);
-    const patience = { timeoutMs: this.waitMs, signal };
-    const step = await this.ports.streams.follow(caller, task, patience, (events) => hand.outOf(events));
+    const hand = new Hand(this.ports.records, task.taskKey, book);
+    const following = { timeoutMs: this.waitMs, signal, types: STEP_EVENTS };
+    const step = await this.ports.streams.follow(caller, task, following, (events) => hand.outOf(events));
     const shown = step ?? book.current();
     if (!shown) throw new DomainError('unavailable', 'The steps could not be read now.', { retryAfterSeconds: 1 });
     return withWholeOutput(this.ports.results, task, shown);
@@ -92,28 +92,21 @@ export class StepsService {
 
 /** Hands out the steps of one task, as its log is read. Who moves the cursor in the database has the step. */
 class Hand {
-  private seq = 0;
   private cursor: number | undefined;
 
   constructor(
     private readonly records: StepsPorts['records'],
-    private readonly task: TaskSnapshot,
+    private readonly taskKey: TaskKey,
     private readonly book: StepBook,
   ) {}
 
   async outOf(events: readonly LoggedEvent[]): Promise<Step | undefined> {
-    for (const event of events) {
-      this.book.apply(event);
-      this.seq = Math.max(this.seq, event.seq);
-    }
-    // What the past looked like on the way is nothing to be handed out.
-    if (this.seq < this.task.lastSeq) return undefined;
-    const { taskKey } = this.task;
+    for (const event of events) this.book.apply(event);
     for (;;) {
-      const cursor = (this.cursor ??= await this.records.stepCursor(taskKey));
+      const cursor = (this.cursor ??= await this.records.stepCursor(this.taskKey));
       const next = this.book.nextAfter(cursor);
       if (!next) return this.lasting();
-      if (await this.records.moveStepCursor(taskKey, cursor, next.seq)) return next.step;
+      if (await this.records.moveStepCursor(this.taskKey, cursor, next.seq)) return next.step;
       this.cursor = undefined;
     }
   }

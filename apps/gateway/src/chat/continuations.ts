@@ -1,9 +1,9 @@
-import { isDomainError, isTerminalEvent, type TaskSnapshot } from '#lib/domain';
+import { isDomainError, type TaskSnapshot } from '#lib/domain';
 import type { ChatMessage } from '#lib/protocol/openai-chat';
 import type { AnswersService } from '../core/answers.service.js';
 import { assertScopes, type Caller } from '../core/caller.js';
 import { isRecorded } from '../core/recorded-answers.js';
-import type { LoggedEvent } from '../core/logged-events.js';
+import type { LoggedEventOf } from '../core/logged-events.js';
 import type { StreamsService } from '../core/streams.service.js';
 import type { TasksService } from '../core/tasks.service.js';
 import { invalid } from '../http/dto.js';
@@ -37,7 +37,7 @@ interface Answered {
 export class Continuations {
   constructor(
     private readonly tasks: TasksService,
-    private readonly streams: StreamsService,
+    private readonly streams: Pick<StreamsService, 'select'>,
     private readonly answers: AnswersService,
   ) {}
 
@@ -50,34 +50,29 @@ export class Continuations {
     const ref = commonRef([...results.keys()]);
     const task = ref && (await this.tasks.find(caller, ref.taskKey));
     if (!ref || !task || task.agentId !== agentId || task.createdBy !== caller.principal) return undefined;
-    const pause = await this.pauseAt(task, ref.seq);
+    const pause = await this.pause(task, ({ seq }) => seq === ref.seq);
     if (!pause) return undefined;
     const calls = callsOf(pause, manner).map(({ id }) => id);
     if (![...results.keys()].every((id) => calls.includes(id))) return undefined;
     const isAnswered =
       task.waitId === pause.waitId &&
       (await this.answer(caller, { pause, results }, { missing: calls.filter((id) => !results.has(id)), requestId }));
-    const isTold = isAnswered || (await this.isRepeat(caller, { pause, results }));
+    const isTold = isAnswered || (await this.isRepeat(task, { pause, results }));
     return isTold ? { task: { ...task, state: 'running' }, afterSeq: pause.seq } : undefined;
   }
 
   /** The wait that a task is in. */
   async currentPause(task: TaskSnapshot): Promise<Pause | undefined> {
     if (task.waitId === null) return undefined;
-    // Mostly nothing has happened since.
-    for (const from of [task.lastSeq - 1, 0]) {
-      const found = await this.search(task, from, ({ type, payload }) =>
-        type === 'task.waiting_for_input' ? payload.wait_id === task.waitId : false,
-      );
-      if (found?.type === 'task.waiting_for_input') return pauseOf(found, task);
-    }
-    return undefined;
+    return this.pause(task, ({ payload }) => payload.wait_id === task.waitId);
   }
 
-  private async pauseAt(task: TaskSnapshot, seq: number): Promise<Pause | undefined> {
-    if (seq < 1 || seq > task.lastSeq) return undefined;
-    const found = await this.search(task, seq - 1, () => true);
-    return found?.type === 'task.waiting_for_input' ? pauseOf(found, task) : undefined;
+  private async pause(
+    task: TaskSnapshot,
+    isIt: (event: LoggedEventOf<'task.waiting_for_input'>) => boolean,
+  ): Promise<Pause | undefined> {
+    const found = (await this.streams.select(task, ['task.waiting_for_input'])).find(isIt);
+    return found && pauseOf(found, task);
   }
 
   /** True when this was the answer, false when another one has come first, or the task has ended. */
@@ -102,31 +97,10 @@ export class Continuations {
   }
 
   /** True when the wait was answered with just this. */
-  private async isRepeat(caller: Caller, { pause, results }: Answered): Promise<boolean> {
-    const task = await this.tasks.snapshot(caller, pause.taskId);
-    const isOver = ({ type, payload }: LoggedEvent): boolean =>
-      isTerminalEvent(type) || (type === 'task.resumed' && payload.wait_id === pause.waitId);
-    const found = await this.search(task, pause.seq, isOver);
-    return found?.type === 'task.resumed' && isRecorded(found.payload.decisions, answerOf(pause, results));
-  }
-
-  /** The first event after `afterSeq` that is looked for, among those there were when the task was seen. */
-  private async search(
-    task: TaskSnapshot,
-    afterSeq: number,
-    isIt: (event: LoggedEvent) => boolean,
-  ): Promise<LoggedEvent | undefined> {
-    if (afterSeq >= task.lastSeq) return undefined;
-    const events = await this.streams.openSeenEvents(task, afterSeq);
-    try {
-      for await (const batch of events) {
-        const found = batch.find((event) => event.seq > 0 && isIt(event));
-        if (found || batch.some(({ seq }) => seq >= task.lastSeq)) return found;
-      }
-      return undefined;
-    } finally {
-      await events.return();
-    }
+  private async isRepeat(task: TaskSnapshot, { pause, results }: Answered): Promise<boolean> {
+    const events = await this.streams.select(task, ['task.resumed']);
+    const found = events.find(({ payload }) => payload.wait_id === pause.waitId);
+    return found !== undefined && isRecorded(found.payload.decisions, pause.items, answerOf(pause, results));
   }
 }
 

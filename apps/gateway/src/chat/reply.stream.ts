@@ -1,6 +1,6 @@
 import { type ArtifactBody, isTerminalEvent } from '#lib/domain';
 import { type AnswerPart, encodeCancelled, encodeFailed, encodeLeaving } from '#lib/protocol/openai-chat';
-import type { LoggedEvent, LoggedEventStream } from '../core/logged-events.js';
+import type { LoggedEvent, LoggedEventOf, LoggedEventStream } from '../core/logged-events.js';
 import { finishOf, Narration } from './narration.js';
 import { type Manner, partsOfPause, type Pause } from './pauses.js';
 
@@ -45,7 +45,7 @@ export class ReplyStream implements AsyncIterableIterator<readonly AnswerPart[]>
   }
 }
 
-type Waiting = Extract<LoggedEvent, { type: 'task.waiting_for_input' }>;
+type Waiting = LoggedEventOf<'task.waiting_for_input'>;
 
 async function* partsOf(
   batches: AsyncIterable<readonly LoggedEvent[]>,

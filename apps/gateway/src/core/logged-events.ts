@@ -1,4 +1,4 @@
-import { envelopeOf, type EventBody, type EventId, type Frame } from '#lib/domain';
+import { envelopeOf, type EventBody, type EventId, type EventType, type Frame } from '#lib/domain';
 import { within } from '#lib/platform';
 import type { FeedReader } from './task-feed.js';
 
@@ -9,6 +9,9 @@ export type LoggedEvent = EventBody & {
   /** RFC 3339 in UTC with milliseconds. */
   readonly timestamp: string;
 };
+
+/** One of a type. */
+export type LoggedEventOf<T extends EventType> = Extract<LoggedEvent, { readonly type: T }>;
 
 interface Envelope extends Pick<LoggedEvent, 'timestamp' | 'payload'> {
   readonly event_id?: EventId;
@@ -26,7 +29,11 @@ export function readFrame(frame: Frame): LoggedEvent {
 export class LoggedEventStream implements AsyncIterableIterator<readonly LoggedEvent[]> {
   private pending: Promise<IteratorResult<readonly LoggedEvent[], undefined>> | undefined;
 
-  constructor(private readonly reader: FeedReader) {}
+  constructor(
+    private readonly reader: FeedReader,
+    /** What is at hand already, and comes first. */
+    private past: readonly LoggedEvent[] = [],
+  ) {}
 
   [Symbol.asyncIterator](): this {
     return this;
@@ -52,6 +59,9 @@ export class LoggedEventStream implements AsyncIterableIterator<readonly LoggedE
   }
 
   private async read(): Promise<IteratorResult<readonly LoggedEvent[], undefined>> {
+    const { past } = this;
+    this.past = [];
+    if (past.length > 0) return { done: false, value: past };
     const next = await this.reader.next();
     return next.done ? next : { done: false, value: next.value.map(readFrame) };
   }

@@ -1,22 +1,35 @@
-import type { AnswerRequest } from '#lib/domain';
+import { type AnswerRequest, decideAnswer, type ItemAnswer, type PendingItem } from '#lib/domain';
 import { digestValue } from '#lib/platform';
 
-type Decisions = readonly Readonly<Record<string, unknown>>[];
+type Recorded = Readonly<Record<string, unknown>>;
 
-/** True when what `task.resumed` records is this answer: results and decisions of the same items say the same. */
-export function isRecorded(recorded: Decisions, { decisions, results }: AnswerRequest): boolean {
-  const says = (id: string, name: string, value: unknown): boolean => {
-    const item = recorded.find(({ tool_call_id }) => tool_call_id === id);
-    if (!item) return false;
-    // What was too long for the event stands in it by its digest.
-    const digests = item['digests'] as Readonly<Record<string, unknown>> | undefined;
-    // The answer to the only question is told as `input`.
-    const told = item[name] ?? item['input'] ?? null;
-    const digest = digests && name in digests ? digests[name] : digestValue(told);
-    return digest === digestValue(value ?? null);
-  };
-  return (
-    results.every(({ tool_call_id, output }) => says(tool_call_id, 'output', output)) &&
-    decisions.every(({ tool_call_id, approved }) => says(tool_call_id, 'approved', approved === true))
-  );
+/** What an answer does. In which words it was denied makes no other answer of it. */
+const MEMBERS = [
+  'approved',
+  'edited_args',
+  'input',
+  'output',
+  'error',
+] as const satisfies readonly (keyof ItemAnswer)[];
+
+/**
+ * True when what was recorded of the answer to these items is this answer: for callers who repeat theirs.
+ * @throws DomainError as for an answer that is taken in
+ */
+export function isRecorded(
+  recorded: readonly Recorded[],
+  pending: readonly PendingItem[],
+  answer: AnswerRequest,
+): boolean {
+  const known = new Map(recorded.map((item) => [item['tool_call_id'], item]));
+  return decideAnswer(pending, answer, () => []).every((item) => {
+    const same = known.get(item.tool_call_id);
+    return same !== undefined && MEMBERS.every((name) => digestOf(same, name) === digestValue(item[name] ?? null));
+  });
+}
+
+/** What was too long for the event stands in it by its digest. */
+function digestOf(recorded: Recorded, name: string): unknown {
+  const digests = recorded['digests'] as Recorded | undefined;
+  return digests?.[name] ?? digestValue(recorded[name] ?? null);
 }

@@ -7,6 +7,7 @@ import {
   type EventType,
   isEventId,
   isTerminal,
+  isTerminalEvent,
   parseDetail,
   type SeenState,
   type TaskKey,
@@ -15,7 +16,7 @@ import {
 import { within } from '#lib/platform';
 import type { Caller } from './caller.js';
 import { type FrameFilter, FrameTextStream, isShown } from './frame-texts.js';
-import { type LoggedEvent, LoggedEventStream, readFrame } from './logged-events.js';
+import { type LoggedEvent, type LoggedEventOf, LoggedEventStream, readFrame } from './logged-events.js';
 import type { Quotas } from './quotas.js';
 import type { SeenTask, StreamHub } from './stream-hub.js';
 import type { Submitted } from './submissions.service.js';
@@ -53,6 +54,11 @@ export interface EventPage {
   readonly nextSeq: number;
   readonly hasMore: boolean;
   readonly state: TaskState;
+}
+
+/** How long somebody follows a task, and by which of the events before. */
+export interface Following extends Pick<Patience, 'timeoutMs' | 'signal'> {
+  readonly types: readonly EventType[];
 }
 
 /** A task, and where in its log a reader stands. */
@@ -104,28 +110,37 @@ export class StreamsService {
   }
 
   /** The events of these types that a task has so far, which this caller has seen. */
-  async select(
+  async select<T extends EventType>(
     seen: Pick<SeenState, 'taskKey' | 'taskId'>,
-    types: readonly EventType[],
-  ): Promise<readonly LoggedEvent[]> {
+    types: readonly T[],
+  ): Promise<readonly LoggedEventOf<T>[]> {
     const events = await this.log.select(seen.taskKey, types);
-    return encodeFrames(seen.taskId, events).map(readFrame);
+    return encodeFrames(seen.taskId, events).map(readFrame) as unknown as readonly LoggedEventOf<T>[];
+  }
+
+  /** Those events at once, and then all that come: for wires that are made of few of them. */
+  async openSelectedEvents(seen: SeenState, types: readonly EventType[]): Promise<LoggedEventStream> {
+    const past: readonly LoggedEvent[] = await this.select(seen, types);
+    const last = past.at(-1);
+    const lastSeq = Math.max(seen.lastSeq, last?.seq ?? 0);
+    const isEnded = isTerminal(seen.state) || (last !== undefined && isTerminalEvent(last.type));
+    return new LoggedEventStream(await this.hub.open({ ...seen, lastSeq, isEnded }, lastSeq), past);
   }
 
   /**
-   * Reads the log of a task this caller has seen, from its first event, until `visit` has an answer; undefined when the time
-   * is over, or the task. Rejects with the reason of `signal`, or `rate_limited` where too many wait.
+   * Reads what `openSelectedEvents` gives, until `visit` has an answer; undefined when the time is over, or the task. Rejects
+   * with the reason of `signal`, or `rate_limited` where too many wait.
    */
   async follow<T>(
     caller: Caller,
     seen: SeenState,
-    { timeoutMs, signal }: Patience,
+    { timeoutMs, signal, types }: Following,
     visit: (events: readonly LoggedEvent[]) => Promise<T | undefined>,
   ): Promise<T | undefined> {
     const deadlineMs = performance.now() + timeoutMs;
     const slot = this.quotas.hold('waits', caller);
     try {
-      const events = await this.openSeenEvents(seen);
+      const events = await this.openSelectedEvents(seen, types);
       try {
         for (;;) {
           const next = await within(events.next(), deadlineMs - performance.now(), signal);
