@@ -92,8 +92,7 @@ export class MessagesService {
   private async references(call: A2aCall, { referenceTaskIds }: Message): Promise<SaidMessage> {
     const known: string[] = [];
     for (const taskId of new Set(referenceTaskIds.slice(0, MAX_REFERENCES))) {
-      const task = await this.services.tasks.snapshot(call.caller, taskId).catch(() => undefined);
-      if (task) known.push(taskId);
+      if (await this.services.tasks.seek(call.caller, taskId)) known.push(taskId);
     }
     return known.length === 0 ? {} : { reference_task_ids: known };
   }

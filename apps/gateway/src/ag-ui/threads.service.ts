@@ -1,7 +1,5 @@
 import {
   DomainError,
-  isDomainError,
-  isTaskId,
   type TaskId,
   type TaskSnapshot,
   type Thread,
@@ -47,16 +45,12 @@ export class ThreadsService {
 
   /** The task a thread is at; undefined when it has none. */
   async current(caller: Caller, threadId: string, thread: Thread | undefined): Promise<TaskSnapshot | undefined> {
-    return this.task(caller, thread?.newest?.taskId ?? threadId);
+    return this.tasks.seek(caller, thread?.newest?.taskId ?? threadId);
   }
 
   /** Undefined when there is none of this id, or none any more. */
-  async task(caller: Caller, taskId: string): Promise<TaskSnapshot | undefined> {
-    if (!isTaskId(taskId)) return undefined;
-    return this.tasks.snapshot(caller, taskId).catch((error: unknown) => {
-      if (isDomainError(error) && (error.code === 'not_found' || error.code === 'gone')) return undefined;
-      throw error;
-    });
+  task(caller: Caller, taskId: string): Promise<TaskSnapshot | undefined> {
+    return this.tasks.seek(caller, taskId);
   }
 
   async run(caller: Caller, threadId: string, runId: string): Promise<FoundRun> {

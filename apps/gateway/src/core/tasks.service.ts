@@ -1,6 +1,7 @@
 import {
   type CountedPage,
   DomainError,
+  isDomainError,
   isTaskId,
   isTerminal,
   isTerminalEvent,
@@ -56,6 +57,14 @@ export class TasksService {
     const task = isTaskId(taskId) ? await this.store.snapshot(taskScopeOf(caller), taskId) : undefined;
     if (!task) throw new DomainError('not_found', 'There is no such task.');
     return task;
+  }
+
+  /** Undefined when there is none of this id, or none any more. */
+  async seek(caller: Caller, taskId: string): Promise<TaskSnapshot | undefined> {
+    return this.snapshot(caller, taskId).catch((error: unknown) => {
+      if (isDomainError(error) && (error.code === 'not_found' || error.code === 'gone')) return undefined;
+      throw error;
+    });
   }
 
   /** What a task that this caller has seen was submitted with. */

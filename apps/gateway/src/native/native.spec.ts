@@ -147,6 +147,7 @@ const tasks: Fake<TasksService> = {
   },
   request: async () => ({ input: '"x"', context: '{}' }),
   find: async () => TASK,
+  seek: async () => TASK,
   list: async (_caller, filter: TaskFilter, page) => {
     seen.push({ filter, page });
     return { items: [TASK], nextCursor: 'next' };
