@@ -33,7 +33,7 @@ export interface RunStreamsPorts {
   readonly logs: Pick<StreamsService, 'openSeenEvents'>;
   readonly tasks: Pick<TasksService, 'snapshot'>;
   readonly cancellations: Pick<CancellationsService, 'cancel'>;
-  readonly watchers: Pick<WatchersService, 'watch' | 'abandon'>;
+  readonly watchers: Pick<WatchersService, 'watch' | 'leave'>;
   readonly extensions: AgUiExtensions;
   readonly logger: Pick<Logger, 'error'>;
 }
@@ -162,9 +162,7 @@ export class RunStreams {
     const left = leftSignal(response);
     const watcher = await this.ports.watchers.watch(task);
     if (requestId === undefined) return;
-    const abandon = (): unknown =>
-      this.ports.watchers.abandon({ caller, task, watcher, requestId }).catch(() => undefined);
-    const leave = (): void => void setTimeout(abandon, LEAVE_GRACE_MS).unref();
+    const leave = (): void => this.ports.watchers.leave({ caller, task, watcher, requestId }, LEAVE_GRACE_MS);
     if (left.aborted) leave();
     else left.addEventListener('abort', leave, { once: true });
   }

@@ -37,8 +37,8 @@ export interface Reply {
   readonly head: AnswerHead;
   readonly task: Pick<SeenState, 'taskKey' | 'taskId'>;
   readonly parts: ReplyStream;
-  /** To be called when the client has left before its end. */
-  readonly leave: () => Promise<void>;
+  /** To be called when the client has left before its end, with how long it may take to come back. */
+  readonly leave: (graceMs: number) => void;
 }
 
 /** A task and where in its log the answer begins. */
@@ -177,10 +177,9 @@ export class ChatService {
       deny: (pause) => this.deny(caller, pause, { requestId, isOwn }),
       describe: (artifacts) => this.describe(caller, taskId, artifacts),
     });
-    const leave = async (): Promise<void> => {
-      if (isOwn && this.options.onDisconnect === 'cancel') {
-        await watchers.abandon({ caller, task, watcher, requestId });
-      }
+    const leave = (graceMs: number): void => {
+      if (isOwn && this.options.onDisconnect === 'cancel')
+        watchers.leave({ caller, task, watcher, requestId }, graceMs);
     };
     return { head: headOf(task, request.model), task: { taskKey, taskId }, parts, leave };
   }

@@ -81,22 +81,14 @@ export class Replies {
 
   /** Its client may come back within the grace, by another gateway too. */
   private left(sending: Sending): void {
-    if (sending.isComplete) return;
-    setTimeout(() => this.giveUp(sending), this.options.graceMs).unref();
+    if (!sending.isComplete) sending.reply.leave(this.options.graceMs);
   }
 
   private late(sending: Sending): Failure {
-    this.giveUp(sending);
+    sending.reply.leave(0);
     const what =
       this.options.onDisconnect === 'cancel' ? 'it is cancelled' : 'it goes on, and is had by metadata.task_id';
     return encodeLate(`The task took longer than ${this.options.maxWaitMs / 1_000} s: ${what}.`);
-  }
-
-  private giveUp({ reply }: Sending): void {
-    const { taskId } = reply.task;
-    reply.leave().catch((error: unknown) => {
-      this.means.logger.warn('a task nobody waits for could not be cancelled', { taskId, error });
-    });
   }
 
   private report({ requestId }: Ask, error: unknown): Failure {

@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { SeenState, TaskStore } from '#lib/domain';
+import type { Logger, SeenState, TaskStore } from '#lib/domain';
 import type { Caller } from './caller.js';
 import type { CancellationsService } from './cancellations.service.js';
+
+export interface WatchersPorts {
+  readonly tasks: Pick<TaskStore, 'watch' | 'giveUp'>;
+  readonly logger: Pick<Logger, 'warn'>;
+}
 
 /** Who waits for a task last; undefined: whoever submitted it. */
 export type Watcher = string | undefined;
@@ -20,24 +25,30 @@ export interface Leaving {
  */
 export class WatchersService {
   constructor(
-    private readonly tasks: Pick<TaskStore, 'watch' | 'giveUp'>,
-    private readonly cancellations: CancellationsService,
+    private readonly ports: WatchersPorts,
+    private readonly cancellations: Pick<CancellationsService, 'cancel'>,
   ) {}
 
   /** Somebody waits for the task from now on. */
   async watch({ taskKey }: Leaving['task']): Promise<Watcher> {
     const watcher = randomUUID();
-    await this.tasks.watch(taskKey, watcher);
+    await this.ports.tasks.watch(taskKey, watcher);
     return watcher;
   }
 
-  /** Cancels the task, unless somebody else waits for it. True when it did. */
-  async abandon({ caller, task, watcher, requestId }: Leaving): Promise<boolean> {
-    if (!(await this.tasks.giveUp(task.taskKey, watcher))) return false;
-    const { accepted } = await this.cancellations.cancel(caller, task.taskId, {
-      reason: 'The client has left.',
-      requestId,
-    });
-    return accepted;
+  /** Cancels the task after a while, unless somebody else waits for it by then. A gateway that ends before cancels nothing. */
+  leave(leaving: Leaving, graceMs: number): void {
+    const abandon = (): void => {
+      this.abandon(leaving).catch((error: unknown) => {
+        const { taskId } = leaving.task;
+        this.ports.logger.warn('a task nobody waits for could not be cancelled', { taskId, error });
+      });
+    };
+    setTimeout(abandon, graceMs).unref();
+  }
+
+  private async abandon({ caller, task, watcher, requestId }: Leaving): Promise<void> {
+    if (!(await this.ports.tasks.giveUp(task.taskKey, watcher))) return;
+    await this.cancellations.cancel(caller, task.taskId, { reason: 'The client has left.', requestId });
   }
 }
