@@ -84,7 +84,8 @@ export type {
 } from './event-table.js';
 export { admitsMediaType, FILE_MODES, filePartsOf, isFileMode, isTextual, withTexts } from './input-parts.js';
 export type { FileMode, FilePart, PlacedPart } from './input-parts.js';
-export { pointerTo, valueAt } from './json-pointer.js';
+export { pointerOf, pointerTo, valueAt } from './json-pointer.js';
+export { isName } from './name.js';
 export { isArtifactId, isEventId, isTaskId } from './ids.js';
 export { applyMergePatch } from './merge-patch.js';
 export type { Branded, TaskKey, TaskId, EventId, ArtifactId } from './ids.js';

@@ -1,3 +1,4 @@
+import { isName } from './name.js';
 import { isScope, type Scope, SCOPES } from './scopes.js';
 
 /** Where a value of a token is: the name of a claim, or a JSON Pointer (RFC 6901) to a nested one. */
@@ -69,7 +70,6 @@ export interface TokenSubject {
 /** What tokens may give when nothing else is said: to administer the platform has to be named. */
 export const DEFAULT_CEILING: readonly Scope[] = SCOPES.filter((scope) => scope !== 'platform:admin');
 
-const NAME = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
 /** The name of all tenants is that of none. */
 const TENANT = /^(?!\*$)[^\p{Cc}\p{Cs}]{1,200}$/u;
 
@@ -78,7 +78,7 @@ export function subjectOfClaims(claims: Claims, { tenant, principal, scopes }: C
   const place = 'value' in tenant ? tenant.value : tenantOf(claimAt(claims, tenant.claim), tenant.names);
   const who = claimAt(claims, principal.claim);
   const name = typeof who === 'string' && who !== '' ? principal.prefix + who : '';
-  if (place === undefined || !TENANT.test(place) || !NAME.test(name)) return undefined;
+  if (place === undefined || !TENANT.test(place) || !isName(name)) return undefined;
   const words = scopes.claim === undefined ? [] : wordsOf(claimAt(claims, scopes.claim));
   const named = words.flatMap(
     (word) => scopes.names?.get(word) ?? (scopes.names === undefined && isScope(word) ? [word] : []),

@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { type AgentRecord, DomainError, faulty, isVisibleTo } from '#lib/domain';
+import { type AgentRecord, DomainError, faulty } from '#lib/domain';
 import { EXTENSION, REASON, VERSIONS } from '#lib/protocol/a2a';
 import type { AgentDirectory } from '../core/agent.directory.js';
 import type { Caller } from '../core/caller.js';
@@ -59,8 +59,8 @@ export class A2aCalls {
 
   /** @throws DomainError `unknown_agent` */
   find(agentId: string, tenant: string): AgentRecord {
-    const agent = this.directory.all().find(({ id }) => id === agentId);
-    if (!agent || !isVisibleTo(agent, tenant)) throw unknownAgent();
+    const agent = this.directory.find(agentId, tenant);
+    if (!agent) throw unknownAgent();
     return agent;
   }
 }

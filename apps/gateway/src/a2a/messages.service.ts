@@ -4,7 +4,15 @@ import {
   type SendMessageRequest,
   type TaskPushNotificationConfig,
 } from '@a2a-js/sdk';
-import { canonicalJson, DomainError, isDomainError, isTerminal, type SeenState, type TaskSnapshot } from '#lib/domain';
+import {
+  canonicalJson,
+  DomainError,
+  faulty,
+  isDomainError,
+  isTerminal,
+  type SeenState,
+  type TaskSnapshot,
+} from '#lib/domain';
 import {
   answerKey,
   assertMessage,
@@ -157,7 +165,7 @@ function assertContext({ contextId }: Message, task: TaskSnapshot): void {
 }
 
 function refused(path: string, message: string): DomainError {
-  return new DomainError('invalid_request', `${path}: ${message}.`, { faults: [{ path, code: 'invalid', message }] });
+  return faulty('invalid_request', [{ path, code: 'invalid', message }]);
 }
 
 function notWaiting({ state }: TaskSnapshot): DomainError {

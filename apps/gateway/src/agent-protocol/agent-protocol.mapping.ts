@@ -1,4 +1,4 @@
-import { type AnswerRequest, DomainError } from '#lib/domain';
+import { type AnswerRequest, isName } from '#lib/domain';
 import {
   ADDITIONAL_INPUT,
   decodeAnswer,
@@ -8,10 +8,10 @@ import {
 } from '#lib/protocol/agent-protocol';
 import type { RawJson } from '../core/raw-json.js';
 import type { SubmitRequest } from '../core/submissions.service.js';
+import { invalid } from '../http/dto.js';
 import type { JsonDocument } from '../http/json-document.js';
 
 const NOTHING: RawJson = { text: '""', value: '' };
-const AGENT_ID = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
 
 /**
  * A task as createAgentTask asks for it. It waits for its first step, so that files can be sent before; additional input
@@ -19,10 +19,8 @@ const AGENT_ID = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
  */
 export function decodeCreate(document: JsonDocument, agentId: string | undefined, requestId: string): SubmitRequest {
   const { input, additionalInput } = decodeRequest(document.value);
-  if (agentId !== undefined && !AGENT_ID.test(agentId)) {
-    const faults = [{ path: 'header.x-agent-id', code: 'invalid', message: 'is no id of an agent' }];
-    throw new DomainError('invalid_request', 'header.x-agent-id: is no id of an agent.', { faults });
-  }
+  if (agentId !== undefined && !isName(agentId))
+    throw invalid([{ path: 'header.x-agent-id', code: 'invalid', message: 'is no id of an agent' }]);
   const additional = additionalInput && { text: document.textOf('additional_input')!, value: additionalInput };
   const asked = input === undefined ? NOTHING : { text: document.textOf('input')!, value: input };
   const common = { agentId, body: document.value, requestId };

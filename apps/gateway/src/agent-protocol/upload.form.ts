@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import busboy from 'busboy';
 import { DomainError, isDomainError } from '#lib/domain';
+import { invalid } from '../http/dto.js';
 import { bytesOf } from '../http/raw-body.js';
 
 /** The file of a form. */
@@ -133,6 +134,5 @@ function malformed(): DomainError {
 }
 
 function refusal(path: string, code: string, message: string): DomainError {
-  const faults = [{ path, code, message }];
-  return new DomainError('invalid_request', `${path || 'The body'}: ${message}.`, { faults });
+  return invalid([{ path, code, message }]);
 }

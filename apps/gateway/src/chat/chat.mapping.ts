@@ -1,13 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { CALLER_CONVERSATION, type DomainError, faulty, type SeenState } from '#lib/domain';
+import { CALLER_CONVERSATION, type DomainError, faulty, isName, type SeenState } from '#lib/domain';
 import type { AnswerHead, ChatRequest, FunctionTool } from '#lib/protocol/openai-chat';
 import type { SubmitRequest } from '../core/submissions.service.js';
 import { invalid } from '../http/dto.js';
 import type { DecodedConversation } from './conversation.mapping.js';
 import { APPROVAL_TOOL } from './pauses.js';
 
-/** 1 to 200 characters, none of them a control character or half of a pair. */
-const SESSION_ID = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
 /** By what a repeated request is known. */
@@ -41,7 +39,7 @@ export function submissionOf(
   { conversation, ...terms }: SubmissionTerms,
 ): SubmitRequest {
   const { session_id } = request.metadata;
-  if (session_id !== undefined && !SESSION_ID.test(session_id)) {
+  if (session_id !== undefined && !isName(session_id)) {
     const message = 'must be 1 to 200 characters, none of them a control character';
     throw invalid([{ path: '/metadata/session_id', code: 'invalid_value', message }]);
   }

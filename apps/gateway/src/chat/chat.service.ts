@@ -3,7 +3,6 @@ import {
   type ArtifactBody,
   DomainError,
   isDomainError,
-  isVisibleTo,
   type SeenState,
   type TaskSnapshot,
 } from '#lib/domain';
@@ -77,7 +76,7 @@ export class ChatService {
   async open(ask: Ask): Promise<Reply> {
     const model = this.agentOf(ask);
     const named = await this.namedTask(ask);
-    const agent = named ? (this.services.agents.all().find(({ id }) => id === named.agentId) ?? model) : model;
+    const agent = named ? (this.services.agents.find(named.agentId) ?? model) : model;
     const manner = this.mannerOf(agent, ask.request);
     const place =
       (await this.goOn(ask, { agentId: named?.agentId ?? agent.id, manner })) ??
@@ -87,8 +86,8 @@ export class ChatService {
 
   /** The agent a model's name means: `id`, or `id@version` while that is the version in use. */
   private agentOf({ caller, request: { model } }: Ask): AgentRecord {
-    const [id, version] = model.split('@');
-    const agent = this.services.agents.all().find((one) => one.id === id && isVisibleTo(one, caller.tenant));
+    const [id = '', version] = model.split('@');
+    const agent = this.services.agents.find(id, caller.tenant);
     if (agent && (version === undefined || version === String(agent.version))) return agent;
     throw new DomainError('unknown_agent', 'There is no such model.');
   }

@@ -5,6 +5,7 @@ import {
   backendOf,
   type BackendVersion,
   type EventBus,
+  isVisibleTo,
   type Logger,
   type Routed,
   type StoredAgent,
@@ -40,6 +41,12 @@ export class AgentDirectory {
   /** By id, disabled ones and those of other tenants too. */
   all(): readonly AgentRecord[] {
     return this.agents;
+  }
+
+  /** With `tenant`, if it may use it. */
+  find(agentId: string, tenant?: string): AgentRecord | undefined {
+    const agent = this.agents.find(({ id }) => id === agentId);
+    return agent && (tenant === undefined || isVisibleTo(agent, tenant)) ? agent : undefined;
   }
 
   /** The immutable version of a backend, made when it is chosen for the first time. */

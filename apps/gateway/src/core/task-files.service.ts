@@ -42,7 +42,7 @@ const MAX_FILES = 1_000;
 export class TaskFilesService {
   constructor(
     private readonly tasks: Pick<TasksService, 'snapshot'>,
-    private readonly agents: Pick<AgentDirectory, 'all'>,
+    private readonly agents: Pick<AgentDirectory, 'find'>,
     private readonly ports: TaskFilesPorts,
   ) {}
 
@@ -59,7 +59,7 @@ export class TaskFilesService {
    * @throws what `receivedBytes` does, or DomainError `unsupported_input`, `rate_limited`, `not_waiting`, `unavailable`
    */
   async give(caller: Caller, task: TaskSnapshot, file: GivenFile): Promise<ArtifactRecord> {
-    const agent = this.agents.all().find(({ id }) => id === task.agentId);
+    const agent = this.agents.find(task.agentId);
     if (agent) checkFile(agent, file.mediaType);
     const settle = await this.ports.quotas.room(caller, file.announcedBytes ?? 0);
     let stored: ArtifactBody | undefined;

@@ -1,9 +1,6 @@
 import { type Message, type Part, Role, SendMessageRequest } from '@a2a-js/sdk';
-import { type Fault, faulty } from '#lib/domain';
+import { type Fault, faulty, isName } from '#lib/domain';
 import { assertForm } from './request.schema.js';
-
-/** 1 to 200 characters, none of them a control character or half of a pair. */
-const NAME = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
 
 /** The body of a request that sends a message (A2A 1.0, "Send Message"). @throws DomainError `invalid_request` */
 export function decodeSend(body: unknown): SendMessageRequest {
@@ -25,8 +22,8 @@ export function assertMessage({ message }: SendMessageRequest): Message {
 function faultsOf({ messageId, contextId, taskId, role, parts }: Message): Fault[] {
   const faults = parts.flatMap((part, index) => faultsOfPart(part, `/message/parts/${index}`));
   if (messageId === '') faults.push(fault('/message/messageId', 'required', 'is required'));
-  else if (!NAME.test(messageId)) faults.push(fault('/message/messageId', 'invalid', LONG));
-  if (contextId !== '' && !NAME.test(contextId)) faults.push(fault('/message/contextId', 'invalid', LONG));
+  else if (!isName(messageId)) faults.push(fault('/message/messageId', 'invalid', LONG));
+  if (contextId !== '' && !isName(contextId)) faults.push(fault('/message/contextId', 'invalid', LONG));
   if (taskId.length > 200) faults.push(fault('/message/taskId', 'invalid', LONG));
   if (role !== Role.ROLE_USER) faults.push(fault('/message/role', 'is_in', 'must be that of the user'));
   if (parts.length === 0) faults.push(fault('/message/parts', 'array_not_empty', 'must have at least one part'));

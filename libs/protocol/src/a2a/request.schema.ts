@@ -1,4 +1,4 @@
-import { type Fault, faulty, pointerTo } from '#lib/domain';
+import { type Fault, faulty, pointerOf } from '#lib/domain';
 import { z } from 'zod';
 
 /**
@@ -157,7 +157,7 @@ type Members = Readonly<Record<string, unknown>>;
 function faultOf({ path, message, ...issue }: z.core.$ZodIssue): Fault {
   const expected = issue.code === 'invalid_type' ? issue.expected : undefined;
   return {
-    path: path.map((key) => pointerTo(String(key).slice(0, 100))).join(''),
+    path: pointerOf(path),
     code: 'schema',
     message: expected === undefined ? decapitalised(message) : `must be ${WORDS[expected] ?? `a ${expected}`}`,
   };

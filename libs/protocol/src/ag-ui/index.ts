@@ -9,11 +9,9 @@ export type {
   RunView,
   ViewOptions,
 } from './contract.js';
-export { AGUI_ERRORS, RUN_TIMEOUT, runCodeOfFailure } from './errors.js';
-export type { AgUiError, RunErrorCode } from './errors.js';
+export { AGUI_ERRORS, RUN_TIMEOUT } from './errors.js';
+export type { RunErrorCode } from './errors.js';
 export { newMessages, readRunInput, toolResults, userMessages } from './input.js';
 export type { NewMessages, ReadInput } from './input.js';
-export { decodeResume, encodeInterrupt, interruptIdOf, isInterrupt } from './interrupts.js';
-export type { OpenItem, Resumption } from './interrupts.js';
-export { Lifecycle } from './lifecycle.js';
+export { decodeResume, isInterrupt } from './interrupts.js';
 export { emptyRun, refusedRun, RunMapper } from './run.mapper.js';

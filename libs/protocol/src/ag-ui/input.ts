@@ -1,10 +1,7 @@
 import { type Message, omitOptionalNulls, type RunAgentInput } from '@ag-ui/core';
 import { RunAgentInputSchema } from '@ag-ui/core/schemas';
 import type { Fault, ResultRequest } from '#lib/domain';
-import { isArtifactId, pointerTo } from '#lib/domain';
-
-/** What becomes the session of a task has to be the name of one. */
-const NAME = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
+import { isArtifactId, isName, pointerOf } from '#lib/domain';
 
 /** A request, or what is wrong with it. */
 export type ReadInput = { readonly input: RunAgentInput } | { readonly faults: readonly Fault[] };
@@ -15,15 +12,16 @@ export function readRunInput(body: unknown): ReadInput {
   if (!parsed.success) {
     return {
       faults: parsed.error.issues.map(({ path, code, message }) => ({
-        path: path.map((key) => pointerTo(String(key).slice(0, 100))).join(''),
+        path: pointerOf(path),
         code,
         message,
       })),
     };
   }
   const input = parsed.data as RunAgentInput;
+  // What becomes the session of a task has to be the name of one.
   const faults = (['threadId', 'runId'] as const)
-    .filter((field) => !NAME.test(input[field]))
+    .filter((field) => !isName(input[field]))
     .map((field) => ({ path: `/${field}`, code: 'matches', message: 'must be 1 to 200 characters, none a control' }));
   return faults.length > 0 ? { faults } : { input };
 }

@@ -1,4 +1,4 @@
-import { type Fault, faulty, pointerTo } from '#lib/domain';
+import { type Fault, faulty, pointerOf } from '#lib/domain';
 import { z } from 'zod';
 import type { FreeObject } from './wire.js';
 
@@ -54,10 +54,11 @@ function parse<T extends z.ZodType>(schema: T, value: unknown, path: string): z.
   if (parsed.success) return parsed.data;
   throw faulty(
     'invalid_request',
-    parsed.error.issues.map((issue): Fault => {
-      const pointer = issue.path.map((key) => pointerTo(String(key).slice(0, 100))).join('');
-      return { path: path + pointer, code: issue.code, message: messageOf(issue) };
-    }),
+    parsed.error.issues.map((issue): Fault => ({
+      path: path + pointerOf(issue.path),
+      code: issue.code,
+      message: messageOf(issue),
+    })),
   );
 }
 

@@ -1,9 +1,7 @@
 export { encodeError, STREAMING_OFF } from './errors.js';
-export type { RemoteError, TaskPlace } from './errors.js';
+export type { TaskPlace } from './errors.js';
 export { TaskEventEncoder } from './event.encoder.js';
-export type { NumberedEvent } from './event.scene.js';
 export { encodeRemoteFrame } from './remote-event.js';
-export type { PendingConfirm, RemoteEvent } from './remote-event.js';
 export { decideAll, decodeResume } from './resume.js';
 export { encodeOutcome, encodeSnapshot, encodeTimeout } from './snapshot.js';
 export type { ShownTask, TaskOutcome, TaskSnapshotAnswer } from './snapshot.js';

@@ -1,4 +1,4 @@
-import { DETAILS, type Detail, DomainError, type Fault, faulty, pointerTo } from '#lib/domain';
+import { DETAILS, type Detail, DomainError, type Fault, faulty, pointerOf } from '#lib/domain';
 import { z } from 'zod';
 
 /** A task as this wire asks for it. */
@@ -72,5 +72,5 @@ function isObject(value: unknown): boolean {
 
 function faultOf({ path, code, message }: z.core.$ZodIssue): Fault {
   const text = code === 'invalid_union' ? 'must be a text' : message;
-  return { path: path.map((key) => pointerTo(String(key).slice(0, 100))).join(''), code, message: text };
+  return { path: pointerOf(path), code, message: text };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Fault, faulty, pointerTo } from '#lib/domain';
+import { type Fault, faulty, pointerOf } from '#lib/domain';
 import { type ChatMessage, faultsOfCalls, messageSchema } from './messages.js';
 
 /** Messages of one conversation, at most. */
@@ -69,7 +69,7 @@ export function decodeRequest(value: unknown): ChatRequest {
 function faultOf({ path, message }: z.core.$ZodIssue, value: unknown): Fault {
   const isMissing = path.reduce<unknown>((at, key) => own(at, key), value) == null;
   return {
-    path: path.map((key) => pointerTo(String(key).slice(0, 100))).join(''),
+    path: pointerOf(path),
     code: isMissing ? 'missing_required_parameter' : 'invalid_value',
     message: isMissing ? 'is required' : sentence(message),
   };
