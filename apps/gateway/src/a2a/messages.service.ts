@@ -133,7 +133,7 @@ export class MessagesService {
   /** Answers keep the message they came by, with them in the log. @throws DomainError `idempotency_conflict` */
   private async isRepeat(task: TaskSnapshot, messageId: string, key: string): Promise<boolean> {
     const answers = await this.services.streams.select(task, ['task.resumed']);
-    const keys = answers.flatMap(({ type, payload }) => (type === 'task.resumed' ? (payload.answer_key ?? []) : []));
+    const keys = answers.flatMap(({ payload }) => payload.answer_key ?? []);
     if (keys.includes(key)) return true;
     if (!keys.some((other) => messageOfKey(other) === messageId)) return false;
     throw new DomainError('idempotency_conflict', 'The messageId was used before, for another message.');
