@@ -126,12 +126,7 @@ export class RunsService {
     return { run, task: await this.ports.submissions.submit(caller, submission(context)), isCurrent: true };
   }
 
-  private async answer(
-    caller: Caller,
-    request: RunRequest,
-    answering: Answering,
-    run: ThreadRun,
-  ): Promise<StartedRun> {
+  private async answer(caller: Caller, request: RunRequest, answering: Answering, run: ThreadRun): Promise<StartedRun> {
     const { task, waitId, answer } = answering;
     const { requestId } = request;
     assertScopes(caller, 'tasks:decide');
