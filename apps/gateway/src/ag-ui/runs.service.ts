@@ -25,7 +25,7 @@ import type { AgUiOptions } from './ag-ui.options.js';
 import { type Answering, planAnswer } from './answer.plan.js';
 import { decodeRun, encodeSubmission, type RunPlace, type RunRequest } from './runs.mapping.js';
 import { RunRefusal } from './run.refusal.js';
-import type { ThreadsService } from './threads.service.js';
+import { noThread, type ThreadsService } from './threads.service.js';
 
 /** A run that goes on, or has been. `task`: as it was found before its events are read. */
 export interface StartedRun {
@@ -81,6 +81,7 @@ export class RunsService {
     const run = runOf(plan, request, { tenant: caller.tenant, principal: owner, requestHash });
     const reserved = await this.ports.threads.reserve(run);
     if (reserved.kind === 'busy') throw busy();
+    if (reserved.kind === 'foreign') throw noThread();
     if (reserved.kind === 'known') return this.again(caller, request, { thread, run: reserved.run, requestHash });
     return this.carryOut(caller, request, plan, { run, owner }).catch(async (error: unknown) => {
       // What may have been done all the same keeps its name: whoever asks again is told.

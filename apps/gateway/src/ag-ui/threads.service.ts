@@ -90,6 +90,6 @@ function wholeTask(taskId: string): ThreadRun {
   return { runId: taskId, taskId: taskId as TaskId, firstSeq: 1, requestHash: new Uint8Array(0) };
 }
 
-function noThread(): DomainError {
+export function noThread(): DomainError {
   return new DomainError('not_found', 'There is no such thread or run.');
 }

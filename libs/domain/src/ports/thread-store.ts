@@ -43,7 +43,10 @@ export interface NewThreadRun extends ThreadRun, ThreadName {
 
 /** `made`: it is in place. `known`: a run of this name was before. `busy`: another task of the thread has not ended. */
 export type ThreadReservation =
-  { readonly kind: 'made' } | { readonly kind: 'known'; readonly run: ThreadRun } | { readonly kind: 'busy' };
+  | { readonly kind: 'made' }
+  | { readonly kind: 'known'; readonly run: ThreadRun }
+  /** `foreign`: the thread, or the task of that name, is somebody else's. */
+  | { readonly kind: 'busy' | 'foreign' };
 
 /** The runs of conversations, for wires whose callers name both. Every query names its tenant. */
 export abstract class ThreadStore {

@@ -61,6 +61,19 @@ describe('the runs of a thread', () => {
     expect(kinds.sort()).toEqual(['busy', 'busy', 'busy', 'busy', 'busy', 'made']);
   });
 
+  it('are of one principal, however many begin it at once, and of whoever has a task of its name', async () => {
+    const threadId = randomUUID();
+    const whose = ['alice', 'bob', 'carol', 'dave'];
+    const kinds = await Promise.all(whose.map((principal) => kindOf(runIn(threadId, principal, { principal }))));
+    expect(kinds.sort()).toEqual(['foreign', 'foreign', 'foreign', 'made']);
+    const task = randomUUID();
+    await submit(task as TaskId);
+    expect(await kindOf(runIn(task, 'r', { principal: 'bob' }))).toBe('foreign');
+    expect(await threads.find({ tenant: 'acme', threadId: task })).toBeUndefined();
+    expect(await kindOf(runIn(task, 'r', { principal: 'bob', tenant: 'other' }))).toBe('made');
+    expect(await kindOf(runIn(task, 'r', { taskId: task as TaskId }))).toBe('made');
+  });
+
   it('of one name are one run, however many ask at once', async () => {
     const threadId = randomUUID();
     const reservations = await Promise.all([1, 2, 3].map(() => threads.reserve(runIn(threadId, 'same'))));

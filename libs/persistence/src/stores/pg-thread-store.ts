@@ -50,7 +50,8 @@ export class PgThreadStore extends ThreadStore {
     const { tenant, threadId, runId, principal } = run;
     return this.database.transaction(async (client) => {
       // The next statement sees what whoever held the thread before has done: its snapshot is younger than the lock.
-      await client.query({ ...LOCK, values: [tenant, threadId, principal] });
+      const { rowCount } = await client.query({ ...LOCK, values: [tenant, threadId, principal] });
+      if (rowCount === 0) return { kind: 'foreign' };
       const values = [
         ...[tenant, threadId, runId, run.taskId, run.firstSeq, run.waitId ?? null],
         Buffer.from(run.requestHash),
@@ -134,11 +135,16 @@ select distinct m.id from thread_runs r cross join unnest(r.message_ids) m(id)
 where r.tenant = $1 and r.thread_id = $2 and r.run_id <> $3 and m.id = any ($4::text[])`,
 };
 
+/** A task is a thread by its id: nobody else begins one of that name, or its owner would be kept out. */
 const LOCK: Statement = {
   name: 'thread-store.lock',
   text: `
-insert into threads (tenant, thread_id, principal, updated_at) values ($1, $2, $3, clock_timestamp())
-on conflict (tenant, thread_id) do update set updated_at = excluded.updated_at`,
+insert into threads as t (tenant, thread_id, principal, updated_at)
+select $1, $2, $3, clock_timestamp() where not exists (
+  select from submit_keys where tenant = $1 and kind = 'task_id' and owner = '' and key = $2 and principal <> $3
+)
+on conflict (tenant, thread_id) do update set updated_at = excluded.updated_at
+where t.principal = excluded.principal`,
 };
 
 /**

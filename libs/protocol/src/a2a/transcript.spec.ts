@@ -108,6 +108,23 @@ describe('a transcript', () => {
     expect(transcript.task({ hasArtifacts: false, historyLength: 0 }).history).toEqual([]);
   });
 
+  it('has the file of a result that is longer than events, if it is one that was kept of the task', () => {
+    const artifact = {
+      ...{ artifact_id: 'art_1', kind: 'offload', name: 'result.json', media_type: 'application/json' },
+      ...{ size: 20_000, sha256: 'a', origin: 'x' },
+    } as const;
+    const result = { text: 'The beginning', metadata: { artifact } };
+    const transcript = new TaskTranscript(TERMS);
+    transcript.apply(event({ type: 'artifact.created', payload: { artifact } }));
+    expect(transcript.task({ hasArtifacts: true }).artifacts).toEqual([]);
+    transcript.apply(event({ type: 'task.succeeded', payload: { result } }));
+    const [file] = transcript.task({ hasArtifacts: true }).artifacts;
+    expect([file?.artifactId, file?.parts[0]?.content?.value]).toEqual(['art_1', 'https://here.example/art_1']);
+    const deceived = new TaskTranscript(TERMS);
+    deceived.apply(event({ type: 'task.succeeded', payload: { result } }));
+    expect(deceived.task({ hasArtifacts: true }).artifacts).toEqual([]);
+  });
+
   it('tells apart the updates of one event, and is whole on the wire', () => {
     const transcript = new TaskTranscript(TERMS);
     const result = { text: 'done', data: [1], metadata: { model: 'local' } };

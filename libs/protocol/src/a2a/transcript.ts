@@ -7,7 +7,7 @@ import {
   TaskState,
   type TaskStatus,
 } from '@a2a-js/sdk';
-import type { EventBody, EventType } from '#lib/domain';
+import type { ArtifactBody, EventBody, EventType } from '#lib/domain';
 import { messageOfKey } from './answer.js';
 import { EXTENSION, placeInLog } from './extension.js';
 import { encodeArtifact, encodeReply, encodeResult, MessageTexts } from './outputs.js';
@@ -63,6 +63,8 @@ export class TaskTranscript {
   private status: TaskStatus = { state: TaskState.TASK_STATE_SUBMITTED, message: undefined, timestamp: undefined };
   private readonly history: Message[];
   private readonly artifacts = new Map<string, Artifact>();
+  /** What was too long for events: none of the agent's own outputs. */
+  private readonly kept = new Map<string, ArtifactBody>();
   private readonly texts = new MessageTexts();
   private usage: unknown;
   private seq = 0;
@@ -138,6 +140,7 @@ export class TaskTranscript {
   }
 
   private made({ payload: { artifact } }: EventOf<'artifact.created'>): StreamResponse[] {
+    if (artifact.kind === 'offload') this.kept.set(artifact.artifact_id, artifact);
     return artifact.kind === 'produced' ? [this.output(encodeArtifact(artifact, this.terms.urlOf))] : [];
   }
 
@@ -145,7 +148,13 @@ export class TaskTranscript {
     const { result, usage } = event.payload;
     this.usage = usage;
     const data = result.data === undefined ? [] : [this.output(encodeResult(result.data))];
-    return [...data, this.enter(event, TaskState.TASK_STATE_COMPLETED)];
+    return [...data, ...this.whole(result.metadata), this.enter(event, TaskState.TASK_STATE_COMPLETED)];
+  }
+
+  /** Of a result that is too long for an event its messages say the beginning; all of it is in a file. */
+  private whole({ artifact }: Readonly<Record<string, unknown>>): StreamResponse[] {
+    const file = this.kept.get((artifact as Partial<ArtifactBody> | undefined)?.artifact_id ?? '');
+    return file === undefined ? [] : [this.output(encodeArtifact(file, this.terms.urlOf))];
   }
 
   private failed(event: EventOf<'task.failed'>): StreamResponse[] {
