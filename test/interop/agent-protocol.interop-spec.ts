@@ -547,6 +547,8 @@ describe('files', () => {
 
   const file = ['file', new Blob(['x']), 'a'] as const;
   it.each([
+    ['two paths', [file, ['relative_path', 'a'], ['relative_path', 'b']], 422],
+    ['too many fields', [...Array.from({ length: 20 }, (): [string, string] => ['x', 'y']), file], 422],
     ['a path that leads up', [file, ['relative_path', 'a/../../b']], 422],
     ['an absolute path', [['relative_path', '/etc'], file], 422],
     ['a path of a drive', [['relative_path', 'c:x'], file], 422],

@@ -14,6 +14,8 @@ export interface FormFile {
   readonly content: AsyncIterable<Uint8Array>;
 }
 
+/** Beside the file. */
+const MAX_FIELDS = 16;
 const MAX_NAME_LENGTH = 255;
 const MAX_PATH_BYTES = 1_024;
 const MEDIA_TYPE = /^[\w.+-]{1,100}\/[\w.+-]{1,100}$/;
@@ -36,6 +38,9 @@ export class UploadForm {
     this.form = openForm(request);
     this.form.on('field', (name, value, info) => this.takeField(name, value, info.valueTruncated));
     this.form.on('filesLimit', () => (this.fault ??= refusal('/file', 'duplicate', 'comes more than once')));
+    for (const limit of ['fieldsLimit', 'partsLimit'] as const) {
+      this.form.on(limit, () => (this.fault ??= refusal('', 'too_many', `must have at most ${MAX_FIELDS} fields`)));
+    }
     this.found = this.find();
     this.found.catch(() => undefined);
     this.read = pipeline(Readable.from(bytesOf(request)), this.form, { signal: this.stopping.signal });
@@ -102,6 +107,7 @@ export class UploadForm {
 
   private takeField(name: string, value: string, isCut: boolean): void {
     if (name !== 'relative_path') return;
+    if (this.relativePath !== undefined) this.fault ??= refusal('/relative_path', 'duplicate', 'comes more than once');
     if (isCut || !isRelative(value)) {
       const message = `must be a relative path of at most ${MAX_PATH_BYTES} bytes that leads nowhere else`;
       this.fault ??= refusal('/relative_path', 'invalid', message);
@@ -117,7 +123,13 @@ function openForm(request: IncomingMessage): busboy.Busboy {
     throw new DomainError('unsupported_media_type', 'content-type: must be multipart/form-data.', { faults });
   }
   try {
-    const limits = { files: 1, fields: 16, parts: 18, fieldSize: MAX_PATH_BYTES, fieldNameSize: 100 };
+    const limits = {
+      files: 1,
+      fields: MAX_FIELDS,
+      parts: MAX_FIELDS + 2,
+      fieldSize: MAX_PATH_BYTES,
+      fieldNameSize: 100,
+    };
     return busboy({ headers, limits, defParamCharset: 'utf8' });
   } catch {
     throw refusal('header.content-type', 'malformed', 'must name the boundary of the form');

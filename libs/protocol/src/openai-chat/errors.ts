@@ -130,9 +130,9 @@ export function encodeLate(message: string): Failure {
   return failureOf(TIMED_OUT, message);
 }
 
-/** The server goes away before the answer is complete. */
+/** The gateway ends the stream before the answer is complete: it stops, or the credential has. */
 export function encodeLeaving(): Failure {
-  return failureOf(server(503, 'overloaded'), 'The server is stopping; ask for the task again.');
+  return failureOf(server(503, 'overloaded'), 'The stream was ended by the gateway; ask for the task again.');
 }
 
 function failureOf({ status, type, code }: Row, message: string): Failure {
