@@ -110,9 +110,9 @@ describe('a transcript', () => {
 
   it('has the file of a result that is longer than events, if it is one that was kept of the task', () => {
     const artifact = {
-      ...{ artifact_id: 'art_1', kind: 'offload', name: 'result.json', media_type: 'application/json' },
-      ...{ size: 20_000, sha256: 'a', origin: 'x' },
-    } as const;
+      ...{ artifact_id: 'art_1', kind: 'offload' as const },
+      ...{ name: 'result.json', media_type: 'application/json', size: 20_000, sha256: 'a', origin: 'x' },
+    };
     const result = { text: 'The beginning', metadata: { artifact } };
     const transcript = new TaskTranscript(TERMS);
     transcript.apply(event({ type: 'artifact.created', payload: { artifact } }));
