@@ -141,7 +141,7 @@ async function runAll() {
   await runTier('unit', ['unit'], { workers: 2 });
   const env = await redisEnvironment();
   await runTier('integration', ['integration'], { workers: 2, env });
-  await runTier('e2e and interop', ['e2e', 'interop'], { workers: 3, env });
+  await runTier('e2e and interop', ['e2e', 'interop'], { workers: 4, env });
   const major = pathBinaries()?.major ?? 0;
   if (major >= OLDEST_POSTGRES) {
     const tier = `integration on PostgreSQL ${major} of the PATH`;
