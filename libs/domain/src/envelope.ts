@@ -1,4 +1,4 @@
-import { type Detail, DETAILS, EVENTS, type EventType } from './event-table.js';
+import { type Detail, DETAILS, type EventBody, EVENTS, type EventType } from './event-table.js';
 import type { EventId, TaskId } from './ids.js';
 
 /** Version of the event envelope. */
@@ -20,6 +20,17 @@ export interface StoredEvent {
   readonly atMs: number;
   readonly payload: string;
 }
+
+/** An event as the log has it, read. `seq` is 0 for a heartbeat, which is live only and has no id. */
+export type LoggedEvent = EventBody & {
+  readonly seq: number;
+  readonly eventId?: EventId;
+  /** RFC 3339 in UTC with milliseconds. */
+  readonly timestamp: string;
+};
+
+/** One of a type. */
+export type LoggedEventOf<T extends EventType> = Extract<LoggedEvent, { readonly type: T }>;
 
 /** The envelope of an event, in the bytes its frame has. */
 export function encodeEnvelope(taskId: TaskId, event: StoredEvent): string {

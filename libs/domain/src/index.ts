@@ -55,7 +55,7 @@ export {
   isShownAt,
   parseDetail,
 } from './envelope.js';
-export type { StoredEvent, Frame } from './envelope.js';
+export type { Frame, LoggedEvent, LoggedEventOf, StoredEvent } from './envelope.js';
 export {
   ERRORS,
   DomainError,

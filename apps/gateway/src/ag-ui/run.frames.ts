@@ -1,6 +1,7 @@
+import type { LoggedEvent } from '#lib/domain';
 import { EventEncoder } from '@ag-ui/encoder';
 import type { AgUiEvent, RunMapper } from '#lib/protocol/ag-ui';
-import type { LoggedEvent, LoggedEventStream } from '../core/logged-events.js';
+import type { LoggedEventStream } from '../core/logged-events.js';
 
 /** Without an `accept`: whoever takes anything would be given the binary form, which is not offered. */
 const encoder = new EventEncoder();

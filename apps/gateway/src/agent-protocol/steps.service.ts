@@ -1,8 +1,7 @@
-import { DomainError, type TaskKey, type TaskSnapshot } from '#lib/domain';
+import { DomainError, type LoggedEvent, type TaskKey, type TaskSnapshot } from '#lib/domain';
 import { type RequestBody, type Step, STEP_EVENTS, StepBook } from '#lib/protocol/agent-protocol';
 import type { AnswersService } from '../core/answers.service.js';
 import { assertScopes, type Caller } from '../core/caller.js';
-import type { LoggedEvent } from '../core/logged-events.js';
 import type { ResultsService } from '../core/results.service.js';
 import type { ReleasesService } from '../core/releases.service.js';
 import type { StreamsService } from '../core/streams.service.js';

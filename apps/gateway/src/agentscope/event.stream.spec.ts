@@ -1,6 +1,6 @@
+import type { LoggedEvent } from '#lib/domain';
 import { describe, expect, it } from '@jest/globals';
 import type { EventBatches } from '../core/awaited-streams.js';
-import type { LoggedEvent } from '../core/logged-events.js';
 import { RemoteEventStream } from './event.stream.js';
 
 /** Gives these batches and then waits until it is left. */

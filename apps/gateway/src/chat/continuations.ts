@@ -1,9 +1,8 @@
-import { isDomainError, type TaskSnapshot } from '#lib/domain';
+import { isDomainError, type LoggedEventOf, type TaskSnapshot } from '#lib/domain';
 import type { ChatMessage } from '#lib/protocol/openai-chat';
 import type { AnswersService } from '../core/answers.service.js';
 import { assertScopes, type Caller } from '../core/caller.js';
 import { isRecorded } from '../core/recorded-answers.js';
-import type { LoggedEventOf } from '../core/logged-events.js';
 import type { StreamsService } from '../core/streams.service.js';
 import type { TasksService } from '../core/tasks.service.js';
 import { invalid } from '../http/dto.js';

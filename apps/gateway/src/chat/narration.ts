@@ -1,6 +1,5 @@
-import type { EventType, Payload, UsageBody } from '#lib/domain';
+import type { EventType, LoggedEvent, Payload, UsageBody } from '#lib/domain';
 import type { AnswerPart, FinishReason, Usage } from '#lib/protocol/openai-chat';
-import type { LoggedEvent } from '../core/logged-events.js';
 
 /** A message under way: what of it was told, or is kept until it is complete. */
 interface Begun {

@@ -1,6 +1,6 @@
-import { type ArtifactBody, isTerminalEvent } from '#lib/domain';
+import { type ArtifactBody, isTerminalEvent, type LoggedEvent, type LoggedEventOf } from '#lib/domain';
 import { type AnswerPart, encodeCancelled, encodeFailed, encodeLeaving } from '#lib/protocol/openai-chat';
-import type { LoggedEvent, LoggedEventOf, LoggedEventStream } from '../core/logged-events.js';
+import type { LoggedEventStream } from '../core/logged-events.js';
 import { finishOf, Narration } from './narration.js';
 import { type Manner, partsOfPause, type Pause } from './pauses.js';
 

@@ -1,10 +1,18 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { type AskedTask, type AuditEntry, DomainError, type SeenState, type TaskId, type TaskKey } from '#lib/domain';
+import {
+  type AskedTask,
+  type AuditEntry,
+  DomainError,
+  type LoggedEvent,
+  type SeenState,
+  type TaskId,
+  type TaskKey,
+} from '#lib/domain';
 import { MemoryEventBus } from '../../../../test/support/memory-event-bus.js';
 import { until } from '../../../../test/support/until.js';
 import { AwaitedStreams, type AwaitedTimes } from './awaited-streams.js';
 import type { Caller } from './caller.js';
-import type { LoggedEvent, LoggedEventStream } from './logged-events.js';
+import type { LoggedEventStream } from './logged-events.js';
 
 const NEVER: AwaitedTimes = { lookMs: 60_000, graceMs: 60_000 };
 const callerOf = (principal: string, tenant = 'acme'): Caller => ({ tenant, principal, keyId: 'k', scopes: new Set() });

@@ -4,6 +4,7 @@ import {
   type EventBus,
   isDomainError,
   isTaskId,
+  type LoggedEvent,
   type Logger,
   type SeenState,
   type TaskId,
@@ -12,7 +13,7 @@ import {
   type Unsubscribe,
 } from '#lib/domain';
 import { auditOf, type Caller, taskScopeOf } from './caller.js';
-import type { LoggedEvent, LoggedEventStream } from './logged-events.js';
+import type { LoggedEventStream } from './logged-events.js';
 import type { StreamsService } from './streams.service.js';
 
 /** Streams that wait at once; those beyond are told to come back. */

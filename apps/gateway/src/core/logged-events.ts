@@ -1,17 +1,6 @@
-import { envelopeOf, type EventBody, type EventId, type EventType, type Frame } from '#lib/domain';
+import { envelopeOf, type EventId, type Frame, type LoggedEvent } from '#lib/domain';
 import { within } from '#lib/platform';
 import type { FeedReader } from './task-feed.js';
-
-/** An event as the log has it, read. `seq` is 0 for a heartbeat, which is live only and has no id. */
-export type LoggedEvent = EventBody & {
-  readonly seq: number;
-  readonly eventId?: EventId;
-  /** RFC 3339 in UTC with milliseconds. */
-  readonly timestamp: string;
-};
-
-/** One of a type. */
-export type LoggedEventOf<T extends EventType> = Extract<LoggedEvent, { readonly type: T }>;
 
 interface Envelope extends Pick<LoggedEvent, 'timestamp' | 'payload'> {
   readonly event_id?: EventId;

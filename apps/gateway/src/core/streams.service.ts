@@ -8,6 +8,8 @@ import {
   isEventId,
   isTerminal,
   isTerminalEvent,
+  type LoggedEvent,
+  type LoggedEventOf,
   parseDetail,
   type SeenState,
   type TaskKey,
@@ -16,7 +18,7 @@ import {
 import { within } from '#lib/platform';
 import type { Caller } from './caller.js';
 import { type FrameFilter, FrameTextStream, isShown } from './frame-texts.js';
-import { type LoggedEvent, type LoggedEventOf, LoggedEventStream, readFrame } from './logged-events.js';
+import { LoggedEventStream, readFrame } from './logged-events.js';
 import type { Quotas } from './quotas.js';
 import type { SeenTask, StreamHub } from './stream-hub.js';
 import type { Submitted } from './submissions.service.js';

@@ -15,4 +15,4 @@ export { assertForm, assertParams } from './request.schema.js';
 export { isFinal, tasksOfState } from './state.js';
 export type { ConfirmationState, TasksOfState } from './state.js';
 export { TaskTranscript, TOLD_EVENTS } from './transcript.js';
-export type { TaskEvent, TaskView, TranscriptTerms } from './transcript.js';
+export type { TaskView, TranscriptTerms } from './transcript.js';

@@ -1,8 +1,8 @@
 import type { StreamResponse } from '@a2a-js/sdk';
-import type { NoticeFacts } from '#lib/domain';
+import type { LoggedEvent, NoticeFacts } from '#lib/domain';
 import type { ArtifactUrl } from './parts.js';
 import type { ConfirmationState } from './state.js';
-import { type TaskEvent, TaskTranscript } from './transcript.js';
+import { TaskTranscript } from './transcript.js';
 
 /** How events are told to those who are notified. */
 export interface NoticeTerms {
@@ -19,5 +19,5 @@ export function encodeNotices(facts: NoticeFacts, terms: NoticeTerms): readonly 
   if (type === 'task.started' && runNo > FIRST_RUN) return [];
   const transcript = new TaskTranscript({ ...terms, taskId, contextId: sessionId ?? taskId });
   const payload = JSON.parse(facts.payload) as unknown;
-  return transcript.apply({ type, payload, eventId, seq, timestamp: new Date(atMs).toISOString() } as TaskEvent);
+  return transcript.apply({ type, payload, eventId, seq, timestamp: new Date(atMs).toISOString() } as LoggedEvent);
 }

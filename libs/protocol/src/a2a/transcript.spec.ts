@@ -1,9 +1,9 @@
 import { Role, StreamResponse, Task, TaskState } from '@a2a-js/sdk';
 import { describe, expect, it } from '@jest/globals';
-import { type EventBody, type NoticeFacts, PUSH_EVENTS } from '#lib/domain';
+import { type EventBody, type EventId, type LoggedEvent, type NoticeFacts, PUSH_EVENTS } from '#lib/domain';
 import { encodeNotices } from './notice.js';
 import { encodeUpdate03 } from './rest03.js';
-import { type TaskEvent, TaskTranscript, TOLD_EVENTS } from './transcript.js';
+import { TaskTranscript, TOLD_EVENTS } from './transcript.js';
 
 const TERMS = {
   taskId: 't-1',
@@ -14,9 +14,9 @@ const TERMS = {
 
 let seq = 0;
 
-function event(body: EventBody): TaskEvent {
+function event(body: EventBody): LoggedEvent {
   seq += 1;
-  return { ...body, seq, eventId: `evt_${seq}`, timestamp: '2026-01-01T00:00:00.000Z' };
+  return { ...body, seq, eventId: `evt_${seq}` as EventId, timestamp: '2026-01-01T00:00:00.000Z' };
 }
 
 const asks = (kind: 'tool_confirmation' | 'authorization' | 'question'): EventBody => ({

@@ -7,23 +7,13 @@ import {
   TaskState,
   type TaskStatus,
 } from '@a2a-js/sdk';
-import type { ArtifactBody, EventBody, EventType } from '#lib/domain';
+import type { ArtifactBody, EventType, LoggedEvent, LoggedEventOf } from '#lib/domain';
 import { messageOfKey } from './answer.js';
 import { EXTENSION, placeInLog } from './extension.js';
 import { encodeArtifact, encodeReply, encodeResult, MessageTexts } from './outputs.js';
 import { type ArtifactUrl, textPart } from './parts.js';
 import { encodeAnswer, encodeQuestion } from './questions.js';
 import { type ConfirmationState, failedState, isFinal, waitingState } from './state.js';
-
-/** An event as the log has it, read. */
-export type TaskEvent = EventBody & {
-  readonly seq: number;
-  readonly eventId?: string;
-  /** RFC 3339 in UTC with milliseconds. */
-  readonly timestamp: string;
-};
-
-type EventOf<Type extends EventType> = Extract<TaskEvent, { readonly type: Type }>;
 
 /** Whose events they are, and how they are told. */
 export interface TranscriptTerms {
@@ -69,7 +59,7 @@ export class TaskTranscript {
   private usage: unknown;
   private seq = 0;
   /** What the events that matter here change. */
-  private readonly readers: { readonly [Type in EventType]?: (event: EventOf<Type>) => StreamResponse[] } = {
+  private readonly readers: { readonly [Type in EventType]?: (event: LoggedEventOf<Type>) => StreamResponse[] } = {
     'task.created': (event) => this.created(event),
     'task.started': (event) => this.started(event),
     'task.waiting_for_input': (event) => this.waits(event),
@@ -92,9 +82,9 @@ export class TaskTranscript {
   }
 
   /** What the event changes, in the order it is to be told. */
-  apply(event: TaskEvent): readonly StreamResponse[] {
+  apply(event: LoggedEvent): readonly StreamResponse[] {
     this.seq = Math.max(this.seq, event.seq);
-    const changes = this.readers[event.type] as ((event: TaskEvent) => StreamResponse[]) | undefined;
+    const changes = this.readers[event.type] as ((event: LoggedEvent) => StreamResponse[]) | undefined;
     return (changes?.(event) ?? []).map((change, part) => this.located(change, event.seq, part));
   }
 
@@ -116,22 +106,22 @@ export class TaskTranscript {
     };
   }
 
-  private created(event: TaskEvent): StreamResponse[] {
+  private created(event: LoggedEvent): StreamResponse[] {
     this.status = { ...this.status, timestamp: event.timestamp };
     return [];
   }
 
-  private started(event: TaskEvent): StreamResponse[] {
+  private started(event: LoggedEvent): StreamResponse[] {
     return this.state === TaskState.TASK_STATE_WORKING ? [] : [this.enter(event, TaskState.TASK_STATE_WORKING)];
   }
 
-  private waits(event: EventOf<'task.waiting_for_input'>): StreamResponse[] {
+  private waits(event: LoggedEventOf<'task.waiting_for_input'>): StreamResponse[] {
     const { confirmations } = event.payload;
     const state = waitingState(confirmations, this.terms.confirmationState);
     return [this.enter(event, state, this.said(event, encodeQuestion(confirmations)))];
   }
 
-  private resumed(event: EventOf<'task.resumed'>): StreamResponse[] {
+  private resumed(event: LoggedEventOf<'task.resumed'>): StreamResponse[] {
     const working = this.enter(event, TaskState.TASK_STATE_WORKING);
     const { decisions, answer_key: key } = event.payload;
     const said = { ...this.said(event, encodeAnswer(decisions)), role: Role.ROLE_USER };
@@ -139,12 +129,12 @@ export class TaskTranscript {
     return [working];
   }
 
-  private made({ payload: { artifact } }: EventOf<'artifact.created'>): StreamResponse[] {
+  private made({ payload: { artifact } }: LoggedEventOf<'artifact.created'>): StreamResponse[] {
     if (artifact.kind === 'offload') this.kept.set(artifact.artifact_id, artifact);
     return artifact.kind === 'produced' ? [this.output(encodeArtifact(artifact, this.terms.urlOf))] : [];
   }
 
-  private succeeded(event: EventOf<'task.succeeded'>): StreamResponse[] {
+  private succeeded(event: LoggedEventOf<'task.succeeded'>): StreamResponse[] {
     const { result, usage } = event.payload;
     this.usage = usage;
     const data = result.data === undefined ? [] : [this.output(encodeResult(result.data))];
@@ -157,20 +147,20 @@ export class TaskTranscript {
     return file === undefined ? [] : [this.output(encodeArtifact(file, this.terms.urlOf))];
   }
 
-  private failed(event: EventOf<'task.failed'>): StreamResponse[] {
+  private failed(event: LoggedEventOf<'task.failed'>): StreamResponse[] {
     const { error, usage } = event.payload;
     this.usage = usage;
     const said = { ...this.said(event, [textPart(error.message)]), metadata: { [EXTENSION]: { code: error.code } } };
     return [this.enter(event, failedState(error), said)];
   }
 
-  private cancelled(event: EventOf<'task.cancelled'>): StreamResponse[] {
+  private cancelled(event: LoggedEventOf<'task.cancelled'>): StreamResponse[] {
     const { reason } = event.payload;
     const said = reason === undefined ? undefined : this.said(event, [textPart(reason)]);
     return [this.enter(event, TaskState.TASK_STATE_CANCELED, said)];
   }
 
-  private enter(event: TaskEvent, state: TaskState, message?: Message): StreamResponse {
+  private enter(event: LoggedEvent, state: TaskState, message?: Message): StreamResponse {
     // What the task said while it waited becomes history when it says something else.
     if (this.status.message) this.history.push(this.status.message);
     this.status = { state, message, timestamp: event.timestamp };
@@ -179,7 +169,7 @@ export class TaskTranscript {
     return { payload: { $case: 'statusUpdate', value: { taskId, contextId, status: this.status, metadata } } };
   }
 
-  private reply(event: EventOf<'message.started' | 'message.delta' | 'message.completed'>): StreamResponse[] {
+  private reply(event: LoggedEventOf<'message.started' | 'message.delta' | 'message.completed'>): StreamResponse[] {
     const chunk = this.texts.add(event);
     if (!chunk) return [];
     const { messageId, text, whole, append, lastChunk } = chunk;
@@ -200,11 +190,11 @@ export class TaskTranscript {
   }
 
   /** A message of the agent, by the id of the event it comes from. */
-  private said({ eventId = '' }: TaskEvent, parts: Message['parts']): Message {
+  private said({ eventId }: LoggedEvent, parts: Message['parts']): Message {
     const { taskId, contextId } = this.terms;
     const isOurs = parts.some(({ content }) => content?.$case === 'data');
     return {
-      messageId: eventId,
+      messageId: eventId ?? '',
       taskId,
       contextId,
       role: Role.ROLE_AGENT,

@@ -1,13 +1,5 @@
 import type { AGUIEvent } from '@ag-ui/core';
-import type { EventBody, EventType, TaskId } from '#lib/domain';
-
-/** An event of a task's log. */
-export type LogEvent = EventBody & {
-  readonly seq: number;
-  readonly eventId?: string;
-  /** RFC 3339 in UTC with milliseconds. */
-  readonly timestamp: string;
-};
+import type { EventType, LoggedEvent, TaskId } from '#lib/domain';
 
 /** An event as AG-UI spells it. */
 export type AgUiEvent = AGUIEvent;
@@ -42,14 +34,14 @@ export interface ViewOptions {
 export interface AgUiConverter {
   /** Of several converters for one type the last one declared is asked. */
   readonly eventTypes: readonly EventType[];
-  convert(event: LogEvent, run: RunView): readonly AgUiEvent[];
+  convert(event: LoggedEvent, run: RunView): readonly AgUiEvent[];
 }
 
 /**
  * Changes, adds or drops what an event of the log was converted to. Called in declared order, each with what the one before
  * it left; as pure as a converter.
  */
-export type AgUiEnricher = (source: LogEvent, events: readonly AgUiEvent[], run: RunView) => readonly AgUiEvent[];
+export type AgUiEnricher = (source: LoggedEvent, events: readonly AgUiEvent[], run: RunView) => readonly AgUiEvent[];
 
 /** What an installation adds to the mapping. */
 export interface AgUiExtensions {

@@ -4,7 +4,6 @@ export type {
   AgUiEnricher,
   AgUiEvent,
   AgUiExtensions,
-  LogEvent,
   Profile,
   RunView,
   ViewOptions,

@@ -11,8 +11,8 @@ import {
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { EVENTS } from '#lib/domain';
-import { type EventBody, type TaskId } from '#lib/domain';
-import type { AgUiEvent, AgUiExtensions, LogEvent, Profile, ViewOptions } from './contract.js';
+import type { EventBody, EventId, LoggedEvent, TaskId } from '#lib/domain';
+import type { AgUiEvent, AgUiExtensions, Profile, ViewOptions } from './contract.js';
 import { RunMapper } from './run.mapper.js';
 
 const ALL: ViewOptions = {
@@ -25,12 +25,15 @@ const ALL: ViewOptions = {
 };
 
 /** Whatever bodies come, as a log: numbered, timed. */
-function logOf(bodies: readonly { readonly type: string; readonly payload: object }[]): LogEvent[] {
+function logOf(bodies: readonly { readonly type: string; readonly payload: object }[]): LoggedEvent[] {
   const timestamp = '2026-01-01T00:00:00.000Z';
-  return bodies.map((body, index) => ({ ...(body as EventBody), seq: index + 1, eventId: `evt_${index}`, timestamp }));
+  return bodies.map((body, index) => {
+    const eventId = `evt_${index}` as EventId;
+    return { ...(body as EventBody), seq: index + 1, eventId, timestamp };
+  });
 }
 
-function mapped(log: readonly LogEvent[], profile: Profile, extensions?: AgUiExtensions): AgUiEvent[] {
+function mapped(log: readonly LoggedEvent[], profile: Profile, extensions?: AgUiExtensions): AgUiEvent[] {
   const run = { threadId: 't', runId: 'r', taskId: 'task' as TaskId, profile };
   const mapper = new RunMapper(run, ALL, extensions);
   return log.flatMap((event) => [...mapper.take(event)]);

@@ -1,7 +1,7 @@
 import { EventType, PROTOCOL_VERSION } from '@ag-ui/core';
 import { EventSchemas } from '@ag-ui/core/schemas';
-import { isTerminalEvent } from '#lib/domain';
-import type { AgUiConverter, AgUiEvent, AgUiExtensions, LogEvent, RunView, ViewOptions } from './contract.js';
+import { isTerminalEvent, type LoggedEvent } from '#lib/domain';
+import type { AgUiConverter, AgUiEvent, AgUiExtensions, RunView, ViewOptions } from './contract.js';
 import type { RunErrorCode } from './errors.js';
 import { Lifecycle } from './lifecycle.js';
 import { StandardConverter } from './standard.converter.js';
@@ -41,7 +41,7 @@ export class RunMapper {
   }
 
   /** What an event of the log comes to. Heartbeats, which have no place in the log, come to nothing. */
-  take(event: LogEvent): readonly AgUiEvent[] {
+  take(event: LoggedEvent): readonly AgUiEvent[] {
     if (event.seq === 0 || this.isOver) return [];
     const start = this.hasBegun ? [] : [runStarted(this.run)];
     this.hasBegun = true;
@@ -72,7 +72,7 @@ export class RunMapper {
     }
   }
 
-  private extend(event: LogEvent, events: readonly AgUiEvent[], start: readonly AgUiEvent[]): readonly AgUiEvent[] {
+  private extend(event: LoggedEvent, events: readonly AgUiEvent[], start: readonly AgUiEvent[]): readonly AgUiEvent[] {
     const { enrichers = [] } = this.extensions;
     const converter = this.converters.get(event.type);
     if (!converter && enrichers.length === 0) return events;
@@ -81,7 +81,7 @@ export class RunMapper {
     return enriched.filter((each) => EventSchemas.safeParse(each).success);
   }
 
-  private admit(events: readonly AgUiEvent[], { timestamp }: LogEvent): readonly AgUiEvent[] {
+  private admit(events: readonly AgUiEvent[], { timestamp }: LoggedEvent): readonly AgUiEvent[] {
     const atMs = Date.parse(timestamp);
     const fit = this.run.profile === 'full' ? events : events.filter(({ type }) => !NOT_LEGACY.has(type));
     return this.lifecycle.admit(fit.map((event) => ({ ...event, timestamp: event.timestamp ?? atMs })));

@@ -1,6 +1,6 @@
 import { EventType } from '@ag-ui/core';
-import type { EventType as LogEventType, Payload, UsageBody } from '#lib/domain';
-import type { AgUiEvent, LogEvent, RunView, ViewOptions } from './contract.js';
+import type { EventType as LogEventType, LoggedEvent, Payload, UsageBody } from '#lib/domain';
+import type { AgUiEvent, RunView, ViewOptions } from './contract.js';
 import { RUN_TIMEOUT, runCodeOfFailure } from './errors.js';
 import { encodeInterrupt, isInterrupt } from './interrupts.js';
 import { PrivateEvents } from './private.events.js';
@@ -9,7 +9,7 @@ import { Texts, Thoughts } from './texts.js';
 import { artifactOf, ToolCalls } from './tool-calls.js';
 import { UsageMeter } from './usage.js';
 
-type Handlers = { readonly [T in LogEventType]: (payload: Payload<T>, event: LogEvent) => readonly AgUiEvent[] };
+type Handlers = { readonly [T in LogEventType]: (payload: Payload<T>, event: LoggedEvent) => readonly AgUiEvent[] };
 
 const nothing = (): readonly AgUiEvent[] => [];
 
@@ -34,8 +34,8 @@ export class StandardConverter {
     this.privates = new PrivateEvents(run, options);
   }
 
-  convert(event: LogEvent): readonly AgUiEvent[] {
-    return (this.handlers[event.type] as (payload: unknown, event: LogEvent) => readonly AgUiEvent[])(
+  convert(event: LoggedEvent): readonly AgUiEvent[] {
+    return (this.handlers[event.type] as (payload: unknown, event: LoggedEvent) => readonly AgUiEvent[])(
       event.payload,
       event,
     );
@@ -165,6 +165,6 @@ export class StandardConverter {
 }
 
 /** An id that nothing else in the thread has. */
-function ownIdOf({ eventId, seq }: LogEvent): string {
+function ownIdOf({ eventId, seq }: LoggedEvent): string {
   return eventId ?? `event-${seq}`;
 }

@@ -35,7 +35,7 @@ const cancelled: EventBody = { type: 'task.cancelled', payload: { forced: false 
 /** A book of these events, behind the creation and the first start, and the frames they make. */
 function bookOf(...events: readonly EventBody[]): { book: StepBook; frames: string[] } {
   const book = new StepBook('t');
-  const all = [CREATED, STARTED, ...events].map((event, index) => ({ ...event, seq: index + 1 }));
+  const all = [CREATED, STARTED, ...events].map((event, index) => ({ ...event, seq: index + 1, timestamp: '' }));
   const frames = all.flatMap((event) => book.apply(event) ?? []).map(encodeStepFrame);
   return { book, frames };
 }

@@ -1,9 +1,6 @@
-import type { ArtifactBody, ConfirmationBody, ErrorBody, EventBody, EventType, Payload } from '#lib/domain';
+import type { ArtifactBody, ConfirmationBody, ErrorBody, EventType, LoggedEvent, Payload } from '#lib/domain';
 import { encodeArtifact } from './tasks.js';
 import type { Artifact, FreeObject, Step, StreamedStatus } from './wire.js';
-
-/** An event with its place in the log. */
-export type PlacedEvent = EventBody & { readonly seq: number };
 
 /** A step as an event left it. */
 export interface StepChange {
@@ -24,7 +21,7 @@ export interface OpenWait {
 export const END_STEP = 'step_end';
 const MAX_ARTIFACTS = 100;
 
-type Apply<T extends EventType> = (book: StepBook, payload: Payload<T>, event: PlacedEvent) => Step | undefined;
+type Apply<T extends EventType> = (book: StepBook, payload: Payload<T>, event: LoggedEvent) => Step | undefined;
 
 /**
  * The steps of one task, made of its events: each step its run tells of, each wait for somebody, and the end. The same
@@ -44,7 +41,7 @@ export class StepBook {
   constructor(readonly taskId: string) {}
 
   /** The change of a step that the event stands for, if it does for one. Heartbeats and what is not known here change nothing. */
-  apply(event: PlacedEvent): StepChange | undefined {
+  apply(event: LoggedEvent): StepChange | undefined {
     const apply = APPLY[event.type] as Apply<EventType> | undefined;
     const step = apply?.(this, event.payload, event);
     if (!step) return undefined;
@@ -93,7 +90,7 @@ export class StepBook {
     );
   }
 
-  startWait({ seq }: PlacedEvent, { wait_id, confirmations }: Payload<'task.waiting_for_input'>): void {
+  startWait({ seq }: LoggedEvent, { wait_id, confirmations }: Payload<'task.waiting_for_input'>): void {
     this.wait = { seq, waitId: wait_id, confirmations };
   }
 

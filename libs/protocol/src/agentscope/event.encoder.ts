@@ -1,5 +1,5 @@
-import { DETAILS } from '#lib/domain';
-import { type NumberedEvent, type Piece, type Rule, Scene } from './event.scene.js';
+import { DETAILS, type LoggedEvent } from '#lib/domain';
+import { type Piece, type Rule, Scene } from './event.scene.js';
 import { RULES } from './event.rules.js';
 import { REMOTE_EVENTS, type RemoteEvent } from './remote-event.js';
 
@@ -27,7 +27,7 @@ export class TaskEventEncoder {
     this.scene = new Scene(taskId);
   }
 
-  encode(event: NumberedEvent): readonly RemoteEvent[] {
+  encode(event: LoggedEvent): readonly RemoteEvent[] {
     const { seq, type, payload, eventId, timestamp } = event;
     // Heartbeats: the stream has comments of its own for that.
     if (seq === 0) return [];

@@ -1,13 +1,6 @@
-import type { ConfirmationBody, Detail, EventBody, EventId, EventType, Payload } from '#lib/domain';
+import type { ConfirmationBody, Detail, EventType, Payload } from '#lib/domain';
 import type { AgentEvent } from './agent-event.js';
 import type { RemoteEventType, RemoteFields } from './remote-event.js';
-
-/** An event of the log with its place in it. `seq` is 0 for what is live only. */
-export type NumberedEvent = EventBody & {
-  readonly seq: number;
-  readonly eventId?: EventId;
-  readonly timestamp: string;
-};
 
 /** An event of the wire before it is numbered: `at` is its place, from 0 to 7, among those of one event of the log. */
 export interface Piece extends RemoteFields {

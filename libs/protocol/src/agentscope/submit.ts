@@ -1,4 +1,4 @@
-import { DETAILS, type Detail, DomainError, type Fault, faulty, pointerOf } from '#lib/domain';
+import { type Detail, DomainError, type Fault, faulty, parseDetail, pointerOf } from '#lib/domain';
 import { z } from 'zod';
 
 /** A task as this wire asks for it. */
@@ -49,15 +49,14 @@ export function decodeSubmit(body: unknown): RemoteSubmit {
     agentId: agent_id || undefined,
     type: type || undefined,
     input: textOfScalar(input),
-    detail: parseDetail(context?.detail),
+    detail: detailOf(context?.detail),
     hasContext: context !== undefined,
   };
 }
 
 /** The level a submission asks for, trimmed and in any case; what is none means `status`. */
-export function parseDetail(value: unknown): Detail {
-  const word = typeof value === 'string' ? value.trim().toLowerCase() : '';
-  return DETAILS.find((detail) => detail === word) ?? 'status';
+function detailOf(value: unknown): Detail {
+  return parseDetail(typeof value === 'string' ? value.trim().toLowerCase() : undefined);
 }
 
 /** Objects and lists are taken as they are, for plain callers. */
