@@ -7,6 +7,12 @@ import { JsonFault, readStrictJson } from './strict-json.js';
 /** How long a JSON body may take to arrive, in ms. */
 const ARRIVAL_MS = 30_000;
 
+/**
+ * How long the rest of a body that is too large may still come, in ms, before it is refused: who is answered and closed on in
+ * the middle of sending finds a broken connection, and not the answer (RFC 9112, 9.6).
+ */
+const LINGER_MS = 1_000;
+
 const MEDIA_TYPE = /^application\/(?:json|[a-z0-9!#$&^_.-]+\+json)\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
 const FORM_TYPE = /^application\/x-www-form-urlencoded\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
 
@@ -90,25 +96,33 @@ function late(arrivalMs: number): DomainError {
 }
 
 function readBytes(request: IncomingMessage, maxBytes: number, arrivalMs = ARRIVAL_MS): Promise<Buffer> {
-  if (Number(request.headers['content-length'] ?? 0) > maxBytes) return Promise.reject(tooLarge(maxBytes));
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
+    let lingering: NodeJS.Timeout | undefined;
+    const refuse = (): void => {
+      chunks.length = 0;
+      lingering ??= setTimeout(() => reject(tooLarge(maxBytes)), LINGER_MS).unref();
+    };
+    if (Number(request.headers['content-length'] ?? 0) > maxBytes) refuse();
     // Mostly all of it is here already, and nobody needs to look at a clock.
     const timer = request.complete ? undefined : setTimeout(() => reject(late(arrivalMs)), arrivalMs).unref();
     request.on('data', (chunk: Buffer) => {
       size += chunk.length;
-      if (size <= maxBytes) return void chunks.push(chunk);
-      // The rest flows on unread: closing here would reset the connection before the answer is read.
-      chunks.length = 0;
-      reject(tooLarge(maxBytes));
+      if (size > maxBytes) refuse();
+      else if (lingering === undefined) chunks.push(chunk);
     });
-    request.on('end', () => {
+    const stopClocks = (): void => {
       clearTimeout(timer);
+      clearTimeout(lingering);
+    };
+    request.on('end', () => {
+      stopClocks();
+      if (lingering !== undefined) return reject(tooLarge(maxBytes));
       resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
     });
     const cut = (): void => {
-      clearTimeout(timer);
+      stopClocks();
       if (request.complete) return;
       reject(new DomainError('invalid_request', 'The connection closed before the body was complete.'));
     };
