@@ -5,7 +5,7 @@ export class Webhooks1764500000017 implements MigrationInterface {
   name = 'Webhooks1764500000017';
 
   async up(runner: QueryRunner): Promise<void> {
-    for (const statement of [WEBHOOKS, DELIVERIES, TRIGGER]) await runner.query(statement);
+    for (const statement of [WEBHOOKS, DELIVERIES, LANE, MAKE_DELIVERIES]) await runner.query(statement);
   }
 
   async down(runner: QueryRunner): Promise<void> {
@@ -88,19 +88,21 @@ create index webhook_deliveries_due on webhook_deliveries (next_attempt_at) wher
 grant select, insert, update, delete on webhook_deliveries to switchyard_app;
 `;
 
+const LANE = `
+create function callback_lane(tenant text, url text) returns text language sql immutable as $$
+  select 'cb_' || left(encode(sha256(convert_to(
+    tenant || chr(10) || lower(substring(url from '^[^:]+://[^/?#]+')), 'UTF8')), 'hex'), 32)
+$$;
+`;
+
 /**
  * Makes the deliveries of an event in the statement that stores it, whoever that is. Rows are as the statement leaves
  * them: the head already stands where the event has brought it. Most events have nobody to tell, and looking whether one
  * has is all they pay: 7 of some 1,600 microseconds that a task takes. Names are written with their schema, since setting
  * the search path would cost as much again.
  */
-const TRIGGER = `
+export const MAKE_DELIVERIES = `
 do $outer$ begin execute format($text$
-create function callback_lane(tenant text, url text) returns text language sql immutable as $$
-  select 'cb_' || left(encode(sha256(convert_to(
-    tenant || chr(10) || lower(substring(url from '^[^:]+://[^/?#]+')), 'UTF8')), 'hex'), 32)
-$$;
-
 create function make_deliveries() returns trigger language plpgsql as $$
 begin
   if exists (select from %1$I.webhooks where enabled)

@@ -5,7 +5,7 @@ export class PushConfigs1764500000026 implements MigrationInterface {
   name = 'PushConfigs1764500000026';
 
   async up(runner: QueryRunner): Promise<void> {
-    for (const statement of [CONFIGS, TRIGGER]) await runner.query(statement);
+    for (const statement of [CONFIGS, LANE, MAKE_PUSHES]) await runner.query(statement);
   }
 
   async down(runner: QueryRunner): Promise<void> {
@@ -38,17 +38,19 @@ grant select, insert, update, delete on push_configs to switchyard_app;
 alter table webhook_deliveries add column push_config text;
 `;
 
-/**
- * Beside the one of migration 0017, and in its way. A lane is an origin of a tenant here too: whatever many tasks send to
- * one receiver is sent a few at a time. The time of a task without such configs is one look into an index per event told.
- */
-const TRIGGER = `
-do $outer$ begin execute format($text$
+const LANE = `
 create function push_lane(tenant text, url text, place integer) returns text language sql immutable as $$
   select 'pc_' || left(encode(sha256(convert_to(
     tenant || chr(10) || lower(substring(url from '^[^:]+://[^/?#]+')) || chr(10) || place, 'UTF8')), 'hex'), 32)
 $$;
+`;
 
+/**
+ * Beside the one of migration 0017, and in its way. A lane is an origin of a tenant here too: whatever many tasks send to
+ * one receiver is sent a few at a time. The time of a task without such configs is one look into an index per event told.
+ */
+export const MAKE_PUSHES = `
+do $outer$ begin execute format($text$
 create function make_pushes() returns trigger language plpgsql as $$
 begin
   if exists (select from %1$I.push_configs where task_key = new.task_key) then

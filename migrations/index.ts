@@ -22,6 +22,7 @@ import { HeldTasks1764500000025 } from './0025-held-tasks.js';
 import { PushConfigs1764500000026 } from './0026-push-configs.js';
 import { Threads1764500000027 } from './0027-threads.js';
 import { Watchers1764500000028 } from './0028-watchers.js';
+import { ToldHeads1764500000029 } from './0029-told-heads.js';
 
 /** In the order they are applied. */
 export const MIGRATIONS = [
@@ -49,4 +50,5 @@ export const MIGRATIONS = [
   PushConfigs1764500000026,
   Threads1764500000027,
   Watchers1764500000028,
+  ToldHeads1764500000029,
 ];

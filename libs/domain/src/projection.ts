@@ -79,6 +79,7 @@ export const UNPROJECTED_COLUMNS = {
     'input_artifacts',
     'callback',
     'step_cursor',
+    'told',
   ],
   live: [
     'last_heartbeat_at',

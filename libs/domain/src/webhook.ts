@@ -2,7 +2,7 @@ import type { EventType } from './event-table.js';
 import type { EventId, TaskId } from './ids.js';
 import { statusOf, type TaskState } from './state.js';
 
-/** The events that webhooks and callbacks tell. The trigger that makes deliveries (migration 0017) has the same list. */
+/** The events that webhooks and callbacks tell. What makes deliveries (migration 0029) has the same list. */
 export const WEBHOOK_EVENTS = [
   'task.succeeded',
   'task.failed',
@@ -14,7 +14,7 @@ export const WEBHOOK_EVENTS = [
 /** One of them. */
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
-/** The events that those are told who follow one task. The trigger that makes their deliveries (migration 0026) has the same list. */
+/** The events that those are told who follow one task. What makes deliveries (migration 0029) has the same list. */
 export const PUSH_EVENTS = [
   'task.started',
   'task.waiting_for_input',

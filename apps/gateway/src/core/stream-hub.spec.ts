@@ -169,6 +169,35 @@ describe('a live stream', () => {
     expect(await seqs).toEqual([1, 2, 3, 4]);
   });
 
+  it('gives the first event together with the second, if that comes in time', async () => {
+    hub.expect(seen(0));
+    await until(() => bus.listeners.size > 0);
+    const { frames } = await store(step(1));
+    hub.begin(key, frames![0]!);
+    const reader = await hub.open(seen(1), 0);
+    const inCompany = reader.company(60_000).then(() => take(reader));
+    await storeAndTell(step(2));
+    expect((await inCompany).map(({ seq }) => seq)).toEqual([1, 2]);
+    const other = await hub.open(seen(1), 0);
+    await other.company(60_000);
+    await other.return();
+    await storeAndTell(SUCCEEDED);
+    expect(await drain(reader)).toEqual([3]);
+  });
+
+  it('gives the first event alone where no other comes, and ends nobody by waiting', async () => {
+    await store(step(1));
+    const reader = await hub.open(seen(1), 0);
+    await reader.company(1);
+    expect((await take(reader)).map(({ seq }) => seq)).toEqual([1]);
+    const leaving = await hub.open(seen(1), 0);
+    const left = leaving.company(60_000);
+    await leaving.return();
+    await left;
+    await storeAndTell(SUCCEEDED);
+    expect(await drain(reader)).toEqual([2]);
+  });
+
   it('fills in what the bus lost, repeated or brought out of order', async () => {
     const reader = await hub.open(seen(0), 0);
     const seqs = drain(reader);

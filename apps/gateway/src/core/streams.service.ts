@@ -75,6 +75,9 @@ interface Place {
  */
 export type FrameTexts = AsyncIterableIterator<string>;
 
+/** How long the first event of a task waits for the second: the start, where a runtime is free. */
+const COMPANY_MS = 25;
+
 const SEQ = /^\d{1,15}$/;
 /** Largest seq the log can hold; a cursor beyond it means the same. */
 const MAX_SEQ = 2_147_483_647;
@@ -94,10 +97,14 @@ export class StreamsService {
     return new FrameTextStream(await this.hub.open(task, afterSeq), filterOf(view));
   }
 
-  /** The stream of a task this caller has just submitted, from its first event; asks nobody again whose it is. */
+  /**
+   * The stream of a task this caller has just submitted, from its first event; asks nobody again whose it is. What comes
+   * right after that one goes out with it, in one write.
+   */
   async openSubmitted(submitted: Submitted, view: Omit<EventView, 'cursor'>): Promise<FrameTexts> {
-    const task = { ...submitted, isEnded: isTerminal(submitted.state) };
-    return new FrameTextStream(await this.hub.open(task, 0), filterOf(view));
+    const reader = await this.hub.open({ ...submitted, isEnded: isTerminal(submitted.state) }, 0);
+    await reader.company(COMPANY_MS);
+    return new FrameTextStream(reader, filterOf(view));
   }
 
   /** What comes after `afterSeq`, for wires that spell events in words of their own. */

@@ -214,6 +214,13 @@ export class FeedReader implements AsyncIterableIterator<Frames> {
     }
   }
 
+  /** Resolves when the task is known to have more than its first event, but in no more than `ms`. */
+  async company(ms: number): Promise<void> {
+    const deadlineMs = performance.now() + ms;
+    for (let leftMs = ms; leftMs > 0 && this.feed.knownSeq < 2 && !this.isLeft; leftMs = deadlineMs - performance.now())
+      await within(this.woken(), leftMs);
+  }
+
   /** Leaves; a `next()` that waits is over. */
   return(): Promise<IteratorResult<Frames, undefined>> {
     if (!this.isLeft) {

@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type AuditEntry, type EventBody, PUSH_EVENTS, type PushConfig, type Submission } from '#lib/domain';
+import {
+  type AuditEntry,
+  type EventBody,
+  PUSH_EVENTS,
+  WEBHOOK_EVENTS,
+  type PushConfig,
+  type Submission,
+} from '#lib/domain';
 import { newArtifactId, newEventId } from '#lib/platform';
 import { createDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { createBackend, createSubmission } from '../../../../test/support/submissions.js';
@@ -134,16 +141,17 @@ describe('configs of pushes', () => {
     expect(await deliveries.list({ taskKey: task.taskKey }, { limit: 10 })).toEqual({ items: [] });
   });
 
-  it('are told the events that the trigger names', async () => {
+  it('and callbacks are told the events that the trigger names', async () => {
     const [row] = await database.query<{ definition: string }>(
       {
         name: '',
-        text: `select pg_get_triggerdef(oid) as definition from pg_trigger where tgname = 'events_tell_push_configs' and tgparentid = 0`,
+        text: `select prosrc as definition from pg_proc where proname = 'tell'`,
       },
       [],
     );
-    expect([...row!.definition.matchAll(/'([a-z_.]+)'/g)].map(([, type]) => type).sort()).toEqual(
-      [...PUSH_EVENTS].sort(),
+    const named = [...row!.definition.matchAll(/event_type in \(([^)]+)\)/g)].map(([, list]) =>
+      [...list!.matchAll(/'([a-z_.]+)'/g)].map(([, type]) => type).sort(),
     );
+    expect(named).toEqual([[...WEBHOOK_EVENTS].sort(), [...PUSH_EVENTS].sort()]);
   });
 });

@@ -17,14 +17,14 @@ export class PgPushConfigStore extends PushConfigStore {
   }
 
   /**
-   * The head is locked first, as whoever appends to the task locks it: an event is either seen by what makes up for those
-   * that have been stored, or sees the config.
+   * The head is changed first, which locks it as whoever appends to the task does: an event is either seen by what makes up
+   * for those that have been stored, or sees the config.
    */
   override async put(config: PushConfig, { isFromStart, maxPerTask, audit }: PushConfigWrite): Promise<boolean> {
     const { taskKey, id, tenant, principal, url, credentials, format } = config;
     const sealed = credentials && Buffer.from(credentials);
     return this.database.transaction(async (client) => {
-      await client.query(LOCK, [taskKey]);
+      await client.query(SET_TOLD, [taskKey]);
       const values = [
         taskKey,
         id,
@@ -51,7 +51,7 @@ export class PgPushConfigStore extends PushConfigStore {
   }
 }
 
-const LOCK = 'select from task_heads where task_key = $1 for no key update';
+const SET_TOLD = 'update task_heads set told = true where task_key = $1';
 
 const TOLD = PUSH_EVENTS.map((type) => `'${type}'`).join(', ');
 

@@ -92,8 +92,8 @@ const FROM_SUBMISSION: AuditSources = {
 /** Head, task, first event and audit record of what is new. */
 export const MADE = `
 heads as (
-  insert into task_heads (task_key, state, last_seq, last_at, progress_at, held_until)
-  select task_key, 'queued', 1, at, at, held_until from fresh
+  insert into task_heads (task_key, state, last_seq, last_at, progress_at, held_until, told)
+  select task_key, 'queued', 1, at, at, held_until, callback is not null from fresh
 ),
 rows as (
   insert into tasks (task_key, tenant, task_id, agent_id, type, user_id, session_id, ordinal, backend_version_id, runner,
