@@ -77,7 +77,7 @@ async function play(events: readonly EventBody[], sessionId?: string): Promise<v
     audit: { ...submission.audit, target: taskId, requestId },
   });
   const runs = new PgRunStore(database);
-  const job = { taskKey, runNo: 1, pool: 'scripted', priority: 5, delayMs: 0 };
+  const job = { taskKey, runNo: 1, tenant: 'acme', pool: 'scripted', priority: 5, delayMs: 0 };
   await runs.claim([{ job, eventId: newEventId() }], { id: 'rt', leaseMs: 30_000 });
   const log = new PgEventLog(database, database);
   await log.append([{ taskKey, guard: { kind: 'run', runNo: 1, runPos: 0 }, events: events.map(draftEvent) }]);

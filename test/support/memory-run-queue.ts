@@ -8,6 +8,10 @@ export class MemoryRunQueue extends RunQueue {
     this.jobs.push(...jobs);
   }
 
+  override restore(jobs: readonly RunJob[]): Promise<void> {
+    return this.add(jobs);
+  }
+
   override async remove(jobs: readonly RunJob[]): Promise<void> {
     for (const job of jobs) {
       const place = this.jobs.findIndex((known) => known.taskKey === job.taskKey && known.runNo === job.runNo);

@@ -1,13 +1,15 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { DeliveryQueue, LaneJob, RunConsumer, RunJob, RunQueue, TaskKey } from '#lib/domain';
 import { newTaskKey } from '#lib/platform';
+import { ROUND_SIZE } from '../../libs/messaging/src/queue/rounds.js';
 import { until } from './until.js';
 
 let pools = 0;
 
 /** A job of a pool nobody else uses. */
 export function createRunJob(job: Partial<RunJob> = {}): RunJob {
-  return { taskKey: newTaskKey(), runNo: 1, pool: `pool-${(pools += 1)}`, priority: 5, delayMs: 0, ...job };
+  const pool = `pool-${(pools += 1)}`;
+  return { taskKey: newTaskKey(), runNo: 1, tenant: 'acme', pool, priority: 5, delayMs: 0, ...job };
 }
 
 export interface OpenQueue {
@@ -83,6 +85,30 @@ export function describeRunQueue(open: () => Promise<OpenQueue>): void {
       const [seen] = await collect(queue, pool);
       await until(() => seen.length === jobs.length);
       expect(seen).toEqual([1, 3, 2, 5, 0, 4].map((index) => jobs[index]));
+    });
+
+    it('gives tenants their turns: one that comes late, or goes on, waits for a round of a flood and not for all of it', async () => {
+      const [one, two] = [await create(), await create()];
+      const { pool } = createRunJob();
+      const jobsOf = (tenant: string, count: number, job: Partial<RunJob> = {}): RunJob[] =>
+        Array.from({ length: count }, () => createRunJob({ pool, tenant, ...job }));
+      await one.add(jobsOf('flood', 300));
+      await one.add(jobsOf('late', 1));
+      await one.add(jobsOf('flood', 1, { runNo: 2 }));
+      await one.add(jobsOf('flood', 1, { priority: 9 }));
+      // Another process, or one that has lost sight of what is there, counts from where the queue is.
+      await two.add(jobsOf('second', 200));
+      await two.restore(jobsOf('restored', 1));
+      const [seen] = await collect(one, pool);
+      await until(() => seen.length === 504);
+      const placeOf = (isMeant: (job: RunJob) => boolean): number => seen.findIndex(isMeant);
+      expect(placeOf(({ priority }) => priority === 9)).toBe(0);
+      expect(placeOf(({ tenant }) => tenant === 'late')).toBe(ROUND_SIZE + 1);
+      expect(placeOf(({ runNo }) => runNo === 2)).toBe(ROUND_SIZE + 2);
+      expect(placeOf(({ tenant }) => tenant === 'restored')).toBeLessThan(3 * ROUND_SIZE);
+      const half = seen.slice(0, 200).filter(({ tenant }) => tenant === 'second').length;
+      expect(half).toBeGreaterThan(100 - ROUND_SIZE);
+      expect(half).toBeLessThan(100 + ROUND_SIZE);
     });
 
     it('holds a delayed job back, counts it, and lets others pass', async () => {

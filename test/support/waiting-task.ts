@@ -32,6 +32,7 @@ export async function pauseRun(
   const claimed = await new RunClaimer(ports, { id: 'rt', leaseMs: 30_000 }).claim({
     taskKey,
     runNo,
+    tenant: 'acme',
     pool: 'scripted',
     priority: 5,
     delayMs: 0,

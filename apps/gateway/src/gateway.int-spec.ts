@@ -60,7 +60,7 @@ class Runner {
   /** Claims the first run; the events it is given are written one after the other. */
   async run(taskId: string): Promise<(...bodies: EventBody[]) => Promise<void>> {
     const taskKey = await this.keyOf(taskId);
-    const job = { taskKey, runNo: 1, pool: 'scripted', priority: 5, delayMs: 0 };
+    const job = { taskKey, runNo: 1, tenant: 'acme', pool: 'scripted', priority: 5, delayMs: 0 };
     const runs = new PgRunStore(this.database);
     const [claim] = await runs.claim([{ job, eventId: newEventId() }], { id: 'rt', leaseMs: 60_000 });
     const guard = new RunCursor(claim!.runNo);

@@ -55,7 +55,7 @@ function process(): { writer: EventWriter; blobs: MemoryBlobStore } {
 }
 
 async function claimed(taskKey: TaskKey, { runNo = 1, leaseMs = 30_000 } = {}): Promise<Claim> {
-  const job = { taskKey, runNo, pool: 'scripted', priority: 5, delayMs: 0 };
+  const job = { taskKey, runNo, tenant: 'acme', pool: 'scripted', priority: 5, delayMs: 0 };
   const [claim] = await runs.claim([{ job, eventId: newEventId() }], { id: 'rt', leaseMs });
   return claim!;
 }

@@ -52,7 +52,7 @@ async function submitted(change: Partial<Submission> = {}): Promise<TaskKey> {
   return submission.taskKey;
 }
 
-const job = (taskKey: TaskKey) => ({ taskKey, runNo: 1, pool: 'scripted', priority: 5, delayMs: 0 });
+const job = (taskKey: TaskKey) => ({ taskKey, runNo: 1, tenant: 'acme', pool: 'scripted', priority: 5, delayMs: 0 });
 
 async function claimed(taskKey: TaskKey): Promise<RunCursor> {
   const claims = await runs.claim([{ job: job(taskKey), eventId: newEventId() }], { id: 'rt', leaseMs: 30_000 });

@@ -4,7 +4,8 @@ import { z } from 'zod';
 
 /** Every job there is, with the schema of its payload. Payloads carry ids, nothing a row does not know better. */
 export const JOBS = {
-  run: z.object({ taskKey: z.uuid(), runNo: z.int().min(1) }),
+  // Jobs that were added by earlier versions name no tenant.
+  run: z.object({ taskKey: z.uuid(), runNo: z.int().min(1), tenant: z.string().default('') }),
   deliver: z.object({
     lane: z.string().regex(/^(?:wh|cb|pc)_[0-9a-f]{32}$/),
     slot: z.int().min(0),
@@ -17,6 +18,8 @@ export const DELIVERIES = 'swy.deliveries';
 
 /** BullMQ runs low numbers first and takes 0 for "no priority", which would overtake them all. */
 const LOWEST_PRIORITY = 10;
+/** Each round has a number for every priority, from 1 to 10. */
+const NUMBERS_OF_ROUND = 10;
 
 export function queueName(pool: string): string {
   return `swy-${pool}`;
@@ -27,12 +30,17 @@ export function runJobId(job: Pick<RunJob, 'taskKey' | 'runNo'>): string {
   return `${job.taskKey}-${job.runNo}`;
 }
 
-/** A run as BullMQ stores it. */
-export function encodeRunJob(job: RunJob, nowMs: number): JobJson {
+/** A run as BullMQ stores it, to be started in this round. */
+export function encodeRunJob(job: RunJob, round: number, nowMs: number): JobJson {
   const delay = job.delayMs > 0 ? { delay: Math.ceil(job.delayMs) } : undefined;
-  const { taskKey, runNo } = job;
-  const options = { priority: LOWEST_PRIORITY - job.priority, ...delay };
-  return encodeJob({ id: runJobId(job), name: 'run', payload: { taskKey, runNo } }, options, nowMs);
+  const { taskKey, runNo, tenant } = job;
+  const options = { priority: round * NUMBERS_OF_ROUND + LOWEST_PRIORITY - job.priority, ...delay };
+  return encodeJob({ id: runJobId(job), name: 'run', payload: { taskKey, runNo, tenant } }, options, nowMs);
+}
+
+/** The round that a number BullMQ orders jobs by belongs to. */
+export function roundOf(number: number): number {
+  return Math.floor((number - 1) / NUMBERS_OF_ROUND);
 }
 
 /** One per lane and slot: a lane that is being worked off takes no more of them. */
@@ -80,12 +88,14 @@ interface FetchedJob {
 
 /** @throws ZodError when the payload is not one of ours. */
 export function decodeRunJob(pool: string, { data, opts }: FetchedJob): RunJob {
-  const { taskKey, runNo } = JOBS.run.parse(data);
+  const { taskKey, runNo, tenant } = JOBS.run.parse(data);
+  const number = opts.priority ?? LOWEST_PRIORITY;
   return {
     taskKey: taskKey as TaskKey,
     runNo,
+    tenant,
     pool,
-    priority: LOWEST_PRIORITY - (opts.priority ?? LOWEST_PRIORITY),
+    priority: LOWEST_PRIORITY - (number - roundOf(number) * NUMBERS_OF_ROUND),
     delayMs: opts.delay ?? 0,
   };
 }

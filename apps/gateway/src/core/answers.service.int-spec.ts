@@ -134,7 +134,7 @@ async function rows(text: string, { taskKey }: Pick<Submission, 'taskKey'>): Pro
 }
 
 async function claim({ taskKey }: Pick<Submission, 'taskKey'>, runNo: number, leaseMs = 30_000): Promise<Claim> {
-  const job = { taskKey, runNo, pool: 'scripted', priority: 5, delayMs: 0 };
+  const job = { taskKey, runNo, tenant: 'acme', pool: 'scripted', priority: 5, delayMs: 0 };
   const [won] = await here.runs.claim([{ job, eventId: newEventId() }], { id: 'rt', leaseMs });
   if (!won) throw new Error(`run ${runNo} is not to be had`);
   return won;
@@ -180,7 +180,14 @@ describe('an answer', () => {
         request_id: 'r-1',
       },
     ]);
-    expect(queue.jobs).toContainEqual({ taskKey: task.taskKey, runNo: 2, pool: 'scripted', priority: 5, delayMs: 0 });
+    expect(queue.jobs).toContainEqual({
+      taskKey: task.taskKey,
+      runNo: 2,
+      tenant: 'acme',
+      pool: 'scripted',
+      priority: 5,
+      delayMs: 0,
+    });
   });
 
   it('of two given at once, over and over and at two gateways, is the one that all others are told of', async () => {

@@ -60,8 +60,8 @@ export class AnswersService {
       throw new DomainError('unavailable', 'The answer could not be taken now.', { retryAfterSeconds: 1 });
     }
     if (outcome.kind === 'fenced') throw await this.whyLate(caller, wait);
-    const { taskKey, pool, priority, runNo } = wait.task;
-    this.means.enqueuer.add({ taskKey, runNo: runNo + 1, pool, priority, delayMs: 0 });
+    const { taskKey, tenant, pool, priority, runNo } = wait.task;
+    this.means.enqueuer.add({ taskKey, runNo: runNo + 1, tenant, pool, priority, delayMs: 0 });
     return { taskId: wait.task.taskId, state: 'running', runNo: runNo + 1 };
   }
 

@@ -82,12 +82,12 @@ export class CancellationsService {
    * Only hints: the runtime learns the same from its next append or renewal, and a job of a task that is over finds
    * nothing to claim.
    */
-  private tell({ taskKey, runNo, runOpen, runtimeId, pool, priority }: TaskSnapshot): void {
+  private tell({ taskKey, runNo, runOpen, runtimeId, tenant, pool, priority }: TaskSnapshot): void {
     const { bus, queue } = this.ports;
     const told =
       runOpen && runtimeId !== null
         ? bus.signal(runtimeChannel(runtimeId), encodeRunSignal({ kind: 'cancel', taskKey, runNo }))
-        : queue.remove([{ taskKey, runNo: runNo + 1, pool, priority, delayMs: 0 }]);
+        : queue.remove([{ taskKey, runNo: runNo + 1, tenant, pool, priority, delayMs: 0 }]);
     told.catch(() => undefined);
   }
 }

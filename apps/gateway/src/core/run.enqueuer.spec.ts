@@ -17,7 +17,14 @@ class HeldQueue extends MemoryRunQueue {
 }
 
 const NO_SESSIONS = { advance: (): void => undefined };
-const job = (n: number): RunJob => ({ taskKey: `k${n}` as TaskKey, runNo: 1, pool: 'p', priority: 5, delayMs: 0 });
+const job = (n: number): RunJob => ({
+  taskKey: `k${n}` as TaskKey,
+  runNo: 1,
+  tenant: 'acme',
+  pool: 'p',
+  priority: 5,
+  delayMs: 0,
+});
 
 describe('RunEnqueuer', () => {
   it('adds what comes together in one call, and what comes meanwhile in the next', async () => {

@@ -21,14 +21,14 @@ export class RunEnqueuer {
   ) {}
 
   /** Starts what a submission may start: its own run, or the end of those its session has to end first. */
-  submitted({ taskKey, pool, priority }: Submission, { turn }: CreatedOutcome): void {
-    if (turn === 'now') this.add({ taskKey, runNo: 1, pool, priority, delayMs: 0 });
+  submitted({ taskKey, tenant, pool, priority }: Submission, { turn }: CreatedOutcome): void {
+    if (turn === 'now') this.add({ taskKey, runNo: 1, tenant, pool, priority, delayMs: 0 });
     if (turn === 'over') this.sessions.advance([taskKey]);
   }
 
   /** Starts a task that was held; one of a session when its turn is there. */
-  released({ taskKey, pool, priority, sessionId }: TaskSnapshot): void {
-    if (sessionId === null) this.add({ taskKey, runNo: 1, pool, priority, delayMs: 0 });
+  released({ taskKey, tenant, pool, priority, sessionId }: TaskSnapshot): void {
+    if (sessionId === null) this.add({ taskKey, runNo: 1, tenant, pool, priority, delayMs: 0 });
     else this.sessions.advance([taskKey]);
   }
 

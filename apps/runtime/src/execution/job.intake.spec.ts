@@ -41,7 +41,7 @@ class FlakyDatabase extends DatabaseHealth {
   }
 }
 
-const job: RunJob = { taskKey: newTaskKey(), runNo: 1, pool: 'a', priority: 5, delayMs: 0 };
+const job: RunJob = { taskKey: newTaskKey(), runNo: 1, tenant: 'acme', pool: 'a', priority: 5, delayMs: 0 };
 
 async function createIntake(handle: (job: RunJob) => Promise<void>) {
   const [queue, database] = [new HandingQueue(), new FlakyDatabase()];

@@ -14,10 +14,15 @@ export interface ConsumeOptions {
   readonly slots: number;
 }
 
-/** The queue in front of the runtimes. It only wakes: losing a job costs latency, a job twice meets the claim's compare-and-set. */
+/**
+ * The queue in front of the runtimes. It only wakes: losing a job costs latency, a job twice meets the claim's compare-and-set.
+ * Tenants get their turns in rounds, so that who comes with one task does not wait for another's thousands.
+ */
 export abstract class RunQueue {
   /** Adds in bulk; a job (task, run) that is already there is left alone. */
   abstract add(jobs: readonly RunJob[]): Promise<void>;
+  /** Adds jobs that are most likely there: what their tenants add after them is not set back by it. */
+  abstract restore(jobs: readonly RunJob[]): Promise<void>;
   /** Takes a job that has not started out of the queue; no error when it is not there. */
   abstract remove(jobs: readonly RunJob[]): Promise<void>;
   /** `handle` never rejects for business reasons; a rejection is logged and the job dropped (the outbox re-adds it). */

@@ -11,6 +11,8 @@ import type { DispatchReason } from './event-log.js';
 export interface RunJob {
   readonly taskKey: TaskKey;
   readonly runNo: number;
+  /** Those of a tenant wait for each other before they wait for those of others. */
+  readonly tenant: string;
   readonly pool: string;
   /** 0 to 9; 9 runs first. */
   readonly priority: number;
@@ -111,6 +113,7 @@ export interface LostRun {
   readonly taskKey: TaskKey;
   readonly taskId: TaskId;
   readonly runNo: number;
+  readonly tenant: string;
   readonly pool: string;
   readonly priority: number;
   readonly policy: RunPolicy;

@@ -45,7 +45,7 @@ export class LostRunsSweep implements Sweep {
 
   /** False when it was not ours to end, or could not be. */
   private async end(run: LostRun): Promise<boolean> {
-    const { taskKey, taskId, runNo, pool, priority } = run;
+    const { taskKey, taskId, runNo, tenant, pool, priority } = run;
     const sequel = this.sequelOf(run);
     const outcome = await this.ports.writer.append({
       taskKey,
@@ -66,7 +66,8 @@ export class LostRunsSweep implements Sweep {
     this.ports.metrics?.count('switchyard_runs_lost_total', { runner: run.runner });
     const sequelName = 'type' in sequel ? sequel.type : 'another run';
     this.ports.logger.warn('a run was lost', { taskKey, taskId, runNo, runner: run.runner, sequel: sequelName });
-    if ('reason' in sequel) await this.ports.queue.add([{ taskKey, runNo: sequel.runNo, pool, priority, delayMs: 0 }]);
+    if ('reason' in sequel)
+      await this.ports.queue.add([{ taskKey, runNo: sequel.runNo, tenant, pool, priority, delayMs: 0 }]);
     return true;
   }
 

@@ -26,7 +26,7 @@ export class OutboxSweep implements Sweep {
       const jobs = await this.ports.runs.dueJobs(BATCH);
       // First, since the queue may be what is away.
       await Promise.all(jobs.filter(({ isOverlong }) => isOverlong).map((job) => this.stall(job)));
-      if (jobs.length > 0) await this.ports.queue.add(jobs);
+      if (jobs.length > 0) await this.ports.queue.restore(jobs);
       if (jobs.length < BATCH) return;
     }
   }

@@ -44,7 +44,14 @@ async function submitted(policy: Partial<RunPolicy> = {}, change: Partial<Submis
   return submission.taskKey;
 }
 
-const job = (taskKey: TaskKey, runNo: number) => ({ taskKey, runNo, pool: 'scripted', priority: 5, delayMs: 0 });
+const job = (taskKey: TaskKey, runNo: number) => ({
+  taskKey,
+  runNo,
+  tenant: 'acme',
+  pool: 'scripted',
+  priority: 5,
+  delayMs: 0,
+});
 
 /** Claims a run whose lease is over at once. */
 async function lose(taskKey: TaskKey, runNo: number): Promise<void> {

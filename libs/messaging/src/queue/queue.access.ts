@@ -19,6 +19,17 @@ export interface PlacedJob {
   readonly json: JobJson;
 }
 
+/** The number a queue was left at, among its metadata. */
+const NOTE = 'switchyard.round';
+
+export interface Front {
+  readonly isEmpty: boolean;
+  /** What the next job is ordered by. Undefined when it was taken meanwhile. */
+  readonly number: number | undefined;
+  /** 0 where nothing was. */
+  readonly noted: number;
+}
+
 /** Every queue, over one connection. It answers within a second, and with an error that says the queue is away, not why. */
 export class QueueAccess {
   private readonly producers = new Map<string, IQueueBackend>();
@@ -48,6 +59,23 @@ export class QueueAccess {
   /** Jobs that wait, those with a delay included. */
   depth(queue: string): Promise<number> {
     return this.count(queue, [...FETCHABLE, 'delayed']);
+  }
+
+  /** Who is next in the queue, and what was noted on it. */
+  front(queue: string): Promise<Front> {
+    const producer = this.producer(queue);
+    return this.reach(async () => {
+      const [[ids], noted] = await this.backends.together(() =>
+        Promise.all([producer.getRanges(['prioritized'], 0, 0, true), producer.getQueueMetaField(NOTE)]),
+      );
+      const [id] = ids ?? [];
+      const job = id === undefined ? undefined : await producer.getJobData(id);
+      return { isEmpty: id === undefined, number: job?.opts.priority, noted: Number(noted ?? 0) };
+    });
+  }
+
+  async note(queue: string, number: number): Promise<void> {
+    await this.reach(() => this.producer(queue).setQueueMeta({ [NOTE]: number }));
   }
 
   async consume(options: QueueOptions, handle: (job: Job<unknown>) => Promise<void>): Promise<RunConsumer> {

@@ -44,7 +44,7 @@ function keep(change: Partial<LeaseOptions> = {}): ThreadLeaseKeeper {
 async function claimed(): Promise<HeldRun> {
   const submission = createSubmission(await createBackend(test.url));
   await new PgTaskStore(database).submit(submission);
-  const job = { taskKey: submission.taskKey, runNo: 1, pool: 'scripted', priority: 5, delayMs: 0 };
+  const job = { taskKey: submission.taskKey, runNo: 1, tenant: 'acme', pool: 'scripted', priority: 5, delayMs: 0 };
   const runtime = { id: 'rt', leaseMs: LEASE_MS };
   const claims = await new PgRunStore(database).claim([{ job, eventId: newEventId() }], runtime);
   expect(claims).toHaveLength(1);

@@ -72,7 +72,7 @@ done as (
     and not exists (select from overtaken o where ${SAME_AS_S('o')})
 )
 select
-  (select json_agg(json_build_object('taskKey', task_key, 'pool', pool, 'priority', priority)) from turns) as turns,
+  (select json_agg(json_build_object('taskKey', task_key, 'tenant', tenant, 'pool', pool, 'priority', priority)) from turns) as turns,
   (select json_agg(json_build_object('taskKey', task_key, 'taskId', task_id, 'state', state, 'runNo', run_no,
     'runOpen', run_open, 'runtimeId', runtime_id, 'cancelRequested', cancel_requested,
     'by', json_build_object('tenant', tenant, 'taskId', by_task, 'principal', by_principal))) from overtaken) as overtaken`,

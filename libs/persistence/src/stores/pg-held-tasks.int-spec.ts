@@ -74,7 +74,7 @@ async function outbox(taskKey: TaskKey): Promise<readonly unknown[]> {
 }
 
 function claim(taskKey: TaskKey) {
-  const job = { taskKey, runNo: 1, pool: 'scripted', priority: 5, delayMs: 0 };
+  const job = { taskKey, runNo: 1, tenant: 'acme', pool: 'scripted', priority: 5, delayMs: 0 };
   return runs.claim([{ job, eventId: newEventId() }], { id: 'r', leaseMs: 30_000 });
 }
 

@@ -48,6 +48,7 @@ export class PgRunStore extends RunStore {
     return rows.map((row) => ({
       taskKey: row.task_key,
       runNo: row.run_no,
+      tenant: row.tenant,
       pool: row.pool,
       priority: row.priority,
       delayMs: 0,
@@ -68,6 +69,7 @@ export class PgRunStore extends RunStore {
       taskKey: row.task_key,
       taskId: row.task_id,
       runNo: row.run_no,
+      tenant: row.tenant,
       pool: row.pool,
       priority: row.priority,
       policy: JSON.parse(row.policy) as RunPolicy,
@@ -136,7 +138,7 @@ with due as (
   order by next_check_at limit $1 for update skip locked
 ),
 judged as materialized (
-  select q.task_key, q.run_no, t.task_id, h.stalled, s.shown,
+  select q.task_key, q.run_no, t.task_id, t.tenant, h.stalled, s.shown,
     s.overlong_at <= clock_timestamp() and (t.ordinal is null or q.run_no > 1 or q.tries > 1) as overlong,
     case when not s.shown and s.overlong_at > clock_timestamp() then s.overlong_at - clock_timestamp() end as overlong_in,
     h.run_no >= q.run_no or t.finished_at is not null as is_over
@@ -153,7 +155,7 @@ update outbox o set tries = o.tries + 1,
     case o.tries when 0 then 2 when 1 then 10 else 30 end * interval '1 s')
 from judged d
 where not d.is_over and o.task_key = d.task_key and o.run_no = d.run_no
-returning o.task_key, o.run_no, o.pool, o.priority, d.task_id, d.stalled, d.overlong and not d.shown as is_overlong`,
+returning o.task_key, o.run_no, d.tenant, o.pool, o.priority, d.task_id, d.stalled, d.overlong and not d.shown as is_overlong`,
 };
 
 const COUNT_DUE: Statement = {
@@ -165,7 +167,7 @@ select count(*)::int as due from (select from outbox where next_check_at <= cloc
 const LOST_RUNS: Statement = {
   name: 'run-store.lost-runs',
   text: `
-select h.task_key, t.task_id, h.run_no, t.pool, t.priority, b.policy, t.runner, h.lost_runs, h.attempt,
+select h.task_key, t.task_id, h.run_no, t.tenant, t.pool, t.priority, b.policy, t.runner, h.lost_runs, h.attempt,
   exists (select from checkpoints c where c.task_key = h.task_key and c.data is not null) as has_checkpoint,
   h.cancel_at is not null as cancel_requested
 from task_heads h join tasks t using (task_key) join backend_versions b on b.id = t.backend_version_id
@@ -183,6 +185,7 @@ where t.finished_at is null and t.deadline_at <= clock_timestamp() order by t.de
 interface JobRow {
   readonly task_key: TaskKey;
   readonly run_no: number;
+  readonly tenant: string;
   readonly pool: string;
   readonly priority: number;
 }

@@ -46,6 +46,6 @@ interface SessionRow {
 }
 
 interface TurnsRow {
-  readonly turns: readonly Pick<RunJob, 'taskKey' | 'pool' | 'priority'>[] | null;
+  readonly turns: readonly Pick<RunJob, 'taskKey' | 'tenant' | 'pool' | 'priority'>[] | null;
   readonly overtaken: readonly OvertakenTask[] | null;
 }

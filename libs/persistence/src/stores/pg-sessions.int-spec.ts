@@ -74,7 +74,7 @@ function event(body: Submission['created']['body']): Submission['created'] {
 }
 
 async function claimed(job: Pick<RunJob, 'taskKey'>): Promise<void> {
-  const whole = { taskKey: job.taskKey, runNo: 1, pool: 'scripted', priority: 5, delayMs: 0 };
+  const whole = { taskKey: job.taskKey, runNo: 1, tenant: 'acme', pool: 'scripted', priority: 5, delayMs: 0 };
   const claims = await runs.claim([{ job: whole, eventId: newEventId() }], { id: 'rt', leaseMs: 30_000 });
   expect(claims).toHaveLength(1);
 }
@@ -127,7 +127,9 @@ describe('sessions', () => {
       const turns = await Promise.all(sessions.map((store) => store.advance([taskKey])));
       const next = keys[index + 1];
       expect(turns.flatMap(({ jobs }) => jobs)).toEqual(
-        next === undefined ? [] : [{ taskKey: next, runNo: 1, pool: 'scripted', priority: 5, delayMs: 0 }],
+        next === undefined
+          ? []
+          : [{ taskKey: next, runNo: 1, tenant: 'acme', pool: 'scripted', priority: 5, delayMs: 0 }],
       );
       expect(await notes('order')).toBe(0);
     }
@@ -386,7 +388,7 @@ describe('a task that takes over its session', () => {
 
 describe('what a session remembers', () => {
   const claimOf = async (taskKey: TaskKey, runNo = 1) => {
-    const job = { taskKey, runNo, pool: 'scripted', priority: 5, delayMs: 0 };
+    const job = { taskKey, runNo, tenant: 'acme', pool: 'scripted', priority: 5, delayMs: 0 };
     const [claim] = await runs.claim([{ job, eventId: newEventId() }], { id: 'rt', leaseMs: runNo === 1 ? 0 : 30_000 });
     return claim?.conversation;
   };

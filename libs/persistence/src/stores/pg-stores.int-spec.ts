@@ -106,7 +106,14 @@ async function submitted(change: Partial<Submission> = {}): Promise<TaskKey> {
   return outcome.taskKey;
 }
 
-const job = (taskKey: TaskKey, runNo = 1) => ({ taskKey, runNo, pool: 'scripted', priority: 5, delayMs: 0 });
+const job = (taskKey: TaskKey, runNo = 1) => ({
+  taskKey,
+  runNo,
+  tenant: 'acme',
+  pool: 'scripted',
+  priority: 5,
+  delayMs: 0,
+});
 const claim = (taskKey: TaskKey, runNo = 1, store = runs) =>
   store.claim([{ job: job(taskKey, runNo), eventId: newEventId() }], { id: 'rt', leaseMs: 30_000 });
 const LIMITS = { maxEvents: 500, maxBytes: 262_144 };
