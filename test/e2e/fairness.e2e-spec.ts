@@ -102,7 +102,7 @@ describeEachBackingSet(({ redisUrl }) => {
     }
     // Whenever some of the second flood have started, so have about as many of the first, though all of that came before.
     for (const [index, { at }] of second.entries())
-      expect(Math.abs(before(fresh, at) - index)).toBeLessThanOrEqual(ROUND + SLOTS);
+      expect(Math.abs(before(fresh, at) - index)).toBeLessThanOrEqual(2 * ROUND);
   });
 
   it('a flood goes on while another tenant submits as fast as it is served', async () => {
@@ -116,7 +116,10 @@ describeEachBackingSet(({ redisUrl }) => {
       return count;
     };
     const counts = await Promise.all(Array.from({ length: 4 * SLOTS }, served));
-    expect(counts.reduce((sum, count) => sum + count)).toBeGreaterThan(ROUND);
+    const steady = counts.reduce((sum, count) => sum + count);
+    // They get the same, give or take what is looked at once a second.
+    expect(steady).toBeGreaterThan(ROUND);
+    expect(steady).toBeLessThan(2 * 400);
     expect(await unfinished('flood')).toBe(0);
   });
 });
