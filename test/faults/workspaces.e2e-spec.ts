@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -57,11 +57,13 @@ const typesOf = async (id: string): Promise<string[]> => {
 const reaches = (id: string, state: string): Promise<unknown> =>
   until(async () => (await task(id))['state'] === state, { timeoutMs: 60_000, what: `${id} to be ${state}` });
 
-async function savedWorkspaces(): Promise<number> {
+const savedWorkspaces = (): Promise<number> => rowsOf('select from switchyard.workspaces');
+
+async function rowsOf(query: string): Promise<number> {
   const client = new pg.Client({ connectionString: database.url });
   await client.connect();
   try {
-    return (await client.query('select from switchyard.workspaces')).rowCount ?? 0;
+    return (await client.query(query)).rowCount ?? 0;
   } finally {
     await client.end();
   }
@@ -100,6 +102,21 @@ describe('what a task has in its workspace', () => {
     await reaches('handed', 'succeeded');
     expect((await task('handed'))['result']).toMatchObject({ text: 'handed' });
     await third.end('SIGTERM');
+  });
+
+  it('is kept by a later run when storage was away', async () => {
+    const runtime = await addRuntime('outage');
+    await rename(storage, `${storage}-away`);
+    await writeFile(storage, 'no folder');
+    await submit('outage', [write('a.txt', 'kept'), { artifact: { name: 'a.txt', text: 'kept' } }, { result: 'done' }]);
+    const retries = 'select from switchyard.outbox where run_no = 2';
+    await until(async () => (await rowsOf(retries)) === 1, { timeoutMs: 20_000, what: 'the run to be given up' });
+    await rm(storage);
+    await rename(`${storage}-away`, storage);
+    await reaches('outage', 'succeeded');
+    expect((await artifactsOf('outage')).map(({ name }) => name)).toEqual(['a.txt']);
+    expect((await typesOf('outage')).filter((type) => type === 'task.retrying')).toHaveLength(1);
+    await runtime.end('SIGTERM');
   });
 
   it('is an archive when the task is cancelled while it waits', async () => {

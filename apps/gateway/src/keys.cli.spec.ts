@@ -48,6 +48,7 @@ describe('keys create', () => {
 
   it.each([
     ['create --scopes all', '--principal must be a name'],
+    ['create --tenant * --principal ann --scopes all', '--tenant must be the name of one tenant'],
     ['create --principal ann', '--scopes: nothing is no scope'],
     ['create --principal ann --scopes tasks:eat', '--scopes: tasks:eat is no scope'],
     ['create --principal ann --scopes all --days 0', '--days must be a whole number'],

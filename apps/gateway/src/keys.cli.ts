@@ -65,7 +65,7 @@ async function create(args: readonly string[], { keys, nowMs }: KeysContext): Pr
     days: { type: 'string' },
     json: { type: 'boolean', default: false },
   });
-  const tenant = parseName('--tenant', values.tenant);
+  const tenant = parseTenant(values.tenant);
   const principal = parseName('--principal', values.principal);
   const scopes = parseScopes(values.scopes);
   const expiresAtMs =
@@ -153,6 +153,12 @@ function read<const O extends Options>(
 function parseName(option: string, value: string | undefined): string {
   if (value !== undefined && NAME.test(value)) return value;
   throw new UsageError(`${option} must be a name of 1 to 200 characters.`);
+}
+
+/** The name of all tenants is that of none. */
+function parseTenant(value: string): string {
+  if (value === '*') throw new UsageError('--tenant must be the name of one tenant: * stands for all of them.');
+  return parseName('--tenant', value);
 }
 
 function parseScopes(value: string | undefined): readonly Scope[] {

@@ -1,8 +1,9 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { type BlobRange, type BlobReference, BlobStore } from '#lib/domain';
+import { type BlobRange, type BlobReference, BlobStore, UnavailableError } from '#lib/domain';
 import { blobPlace, isBlobName } from './blob-name.js';
+import { CountedBytes } from './counted-bytes.js';
 import { verified } from './verified.js';
 
 /**
@@ -15,17 +16,20 @@ export class DiskBlobStore extends BlobStore {
   }
 
   override async put(tenant: string, content: AsyncIterable<Uint8Array>): Promise<BlobReference> {
-    const aside = await this.newAside();
+    const aside = await this.newAside().catch(asUnavailable);
+    const counted = new CountedBytes(content);
     try {
-      const blob = await writeDurably(aside, content);
+      await writeDurably(aside, counted);
+      const blob = counted.reference();
       const target = this.fileOf(tenant, blob.sha256);
       await mkdir(path.dirname(target), { recursive: true });
       await rename(aside, target);
       await flushFolder(path.dirname(target));
       return blob;
     } catch (error) {
-      await rm(aside, { force: true });
-      throw error;
+      await rm(aside, { force: true }).catch(() => undefined);
+      if (counted.failure !== undefined) throw counted.failure as Error;
+      return asUnavailable(error);
     }
   }
 
@@ -35,7 +39,7 @@ export class DiskBlobStore extends BlobStore {
     range?: BlobRange,
   ): Promise<AsyncIterable<Uint8Array> | undefined> {
     if (!isBlobName(sha256)) return undefined;
-    const file = await openExisting(this.fileOf(tenant, sha256));
+    const file = await openExisting(this.fileOf(tenant, sha256)).catch(asUnavailable);
     if (!file) return undefined;
     if (!range) return verified(file.createReadStream(), sha256);
     if (range.end > range.start) return file.createReadStream({ start: range.start, end: range.end - 1 });
@@ -75,21 +79,19 @@ function unlessMissing(error: unknown): undefined {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
 }
 
-async function writeDurably(name: string, content: AsyncIterable<Uint8Array>): Promise<BlobReference> {
-  const hash = createHash('sha256');
-  let size = 0;
+/** A disk that is full, gone or out of reach: the same may work again. */
+function asUnavailable(cause: unknown): never {
+  throw new UnavailableError('The storage of artifacts cannot be reached at the moment.', { cause });
+}
+
+async function writeDurably(name: string, content: AsyncIterable<Uint8Array>): Promise<void> {
   const file = await open(name, 'wx');
   try {
-    for await (const chunk of content) {
-      hash.update(chunk);
-      size += chunk.byteLength;
-      await file.writeFile(chunk);
-    }
+    for await (const chunk of content) await file.writeFile(chunk);
     await file.sync();
   } finally {
     await file.close();
   }
-  return { sha256: hash.digest('hex'), size };
 }
 
 /** A rename is durable once its folder is. */

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import {
   CopyObjectCommand,
@@ -10,6 +10,7 @@ import {
 import { Upload } from '@aws-sdk/lib-storage';
 import { type BlobRange, type BlobReference, BlobStore, UnavailableError } from '#lib/domain';
 import { blobPlace, isBlobName } from './blob-name.js';
+import { CountedBytes } from './counted-bytes.js';
 import { openClient, type S3Failure } from './s3.client.js';
 import type { S3Storage } from './storage.settings.js';
 import { verified } from './verified.js';
@@ -107,33 +108,6 @@ export class S3BlobStore extends BlobStore {
       if (isMissing(error)) return undefined;
       throw asUnavailable(error);
     }
-  }
-}
-
-/** Counts and hashes bytes as they pass, and remembers when it was their source that failed. */
-class CountedBytes implements AsyncIterable<Uint8Array> {
-  private readonly hash = createHash('sha256');
-  private size = 0;
-  failure: unknown;
-
-  constructor(private readonly content: AsyncIterable<Uint8Array>) {}
-
-  async *[Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
-    try {
-      for await (const chunk of this.content) {
-        this.hash.update(chunk);
-        this.size += chunk.byteLength;
-        yield chunk;
-      }
-    } catch (error) {
-      this.failure = error;
-      throw error;
-    }
-  }
-
-  /** Once all have passed. */
-  reference(): BlobReference {
-    return { sha256: this.hash.digest('hex'), size: this.size };
   }
 }
 

@@ -1,6 +1,15 @@
 import { type AdapterErrorKind, isAdapterError } from '#lib/adapters/contract';
-import { type Claim, type Dispatch, type ErrorBody, type FailureCode, FAILURES, type Payload } from '#lib/domain';
-import { isProtocolError } from '#lib/execution';
+import {
+  type Claim,
+  type Dispatch,
+  type ErrorBody,
+  type FailureCode,
+  FAILURES,
+  isUnavailableError,
+  type Payload,
+  type RunPolicy,
+} from '#lib/domain';
+import { isProtocolError, mayRunAgain } from '#lib/execution';
 import { isWorkspaceFull } from './workspaces.js';
 
 /** What becomes of a run that failed. */
@@ -20,6 +29,12 @@ const CODES: Readonly<Record<AdapterErrorKind, FailureCode>> = {
   cancelled: 'protocol',
 };
 
+/**
+ * A run that finds a service of ours away, as storage may be, is given up; the next one goes on. Whatever the agent says
+ * of its backend, this bears some minutes.
+ */
+const OUTAGE: RunPolicy['retries'] = { attempts: 8, firstDelaySeconds: 5, maxDelaySeconds: 60 };
+
 /** Units of UTF-16 of a message that is stored. */
 const MESSAGE_LENGTH = 1_000;
 /** Units of UTF-16 of a remote's name for its work. */
@@ -29,7 +44,7 @@ const REFERENCE_LENGTH = 200;
  * Judges what a runner threw. Only an adapter that says nothing can have happened is tried again: nobody is made to do
  * twice what may have been done.
  */
-export function judge(error: unknown, claim: Claim): Verdict {
+export function judge(error: unknown, claim: Claim, runner: { readonly canResume: boolean }): Verdict {
   if (isAdapterError(error)) {
     const { effects, phase, remoteReference } = error.details;
     if (effects === 'possible') {
@@ -39,8 +54,11 @@ export function judge(error: unknown, claim: Claim): Verdict {
       return fail('outcome_unknown', message, { phase, remote_reference: reference });
     }
     const body = errorBody(CODES[error.kind], error.message);
-    if (claim.attempt < claim.policy.retries.attempts) return { kind: 'retry', dispatch: nextAttempt(claim, body) };
-    return { kind: 'fail', error: body };
+    return again(claim, body, claim.policy.retries);
+  }
+  if (isUnavailableError(error)) {
+    const body = errorBody('internal', error.message);
+    return mayRunAgain(claim.policy, runner) ? again(claim, body, OUTAGE) : { kind: 'fail', error: body };
   }
   if (isProtocolError(error)) return fail('protocol', error.message);
   if (isWorkspaceFull(error)) return fail('budget_exceeded', error.message);
@@ -58,7 +76,9 @@ function fail(code: FailureCode, message: string, details?: FailureDetails): Ver
   return { kind: 'fail', error: errorBody(code, message), details };
 }
 
-function nextAttempt({ runNo, attempt, policy: { retries } }: Claim, error: ErrorBody): Dispatch {
+function again({ runNo, attempt }: Claim, error: ErrorBody, retries: RunPolicy['retries']): Verdict {
+  if (attempt >= retries.attempts) return { kind: 'fail', error };
   const delaySeconds = Math.min(retries.firstDelaySeconds * 2 ** (attempt - 1), retries.maxDelaySeconds);
-  return { runNo: runNo + 1, reason: 'error', delayMs: delaySeconds * 1_000, attempt: attempt + 1, error };
+  const delayMs = delaySeconds * 1_000;
+  return { kind: 'retry', dispatch: { runNo: runNo + 1, reason: 'error', delayMs, attempt: attempt + 1, error } };
 }

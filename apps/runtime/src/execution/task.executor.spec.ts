@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { RunnerAdapter, RunnerItem } from '#lib/adapters/contract';
-import { type Claim, encodeRunSignal, runtimeChannel } from '#lib/domain';
+import { type Claim, encodeRunSignal, runtimeChannel, UnavailableError } from '#lib/domain';
 import { EventWriter } from '#lib/execution';
 import { GuardedOutbound } from '#lib/security';
 import { existsSync } from 'node:fs';
@@ -161,6 +161,22 @@ describe('a runner that fails', () => {
     const { ended, payloads } = begin([{ throw: { kind } }], { attempt: 3 });
     await ended;
     expect(payloads()).toEqual([['task.failed', { error: { code, message: `The script failed: ${kind}.` } }]]);
+  });
+
+  it('because storage is away goes on later, however seldom its agent is tried again', async () => {
+    const { begin, blobs } = await createStage();
+    const message = 'The storage of artifacts cannot be reached at the moment.';
+    blobs.put = () => Promise.reject(new UnavailableError(message));
+    const script = [step('a'), { artifact: { name: 'a', text: 'a' } }, { result: 'done' }];
+    const { ended, types } = begin(script, { attempt: 4 });
+    const next = { runNo: 2, reason: 'error', delayMs: 40_000, attempt: 5, error: { code: 'internal', message } };
+    await expect(ended).resolves.toMatchObject({ outcome: { kind: 'stored' }, next });
+    expect(types()).toEqual(['step.started']);
+    for (const change of [{ attempt: 8 }, policy({ onLost: 'fail' })]) {
+      const last = begin(script, change);
+      await last.ended;
+      expect(last.payloads().at(-1)).toEqual(['task.failed', { error: { code: 'internal', message } }]);
+    }
   });
 
   it('and may have had effects is not tried again', async () => {

@@ -230,7 +230,7 @@ export class TaskExecutor {
   private async judged(stage: Stage, error: unknown): Promise<Ended> {
     const { run, recorder } = stage;
     const { claim } = run.claimed;
-    const verdict = judge(error, claim);
+    const verdict = judge(error, claim, { canResume: this.ports.adapters.canResume(claim.runner) });
     const { taskKey, taskId, runNo } = claim;
     if (verdict.kind === 'fail' && verdict.error.code === 'internal') {
       this.ports.logger.error('a run failed in a way its adapter does not know', {
