@@ -69,7 +69,7 @@ const live = new LiveRuns(
 );
 const { blobs } = await openStorage({ kind: 'disk', dir });
 const executor = new TaskExecutor({
-  adapters: await AdapterHost.create([{ descriptor: scriptedDescriptor, create: () => adapter }], {
+  adapters: new AdapterHost([{ descriptor: scriptedDescriptor, create: () => adapter }], {
     databaseUrl: '',
     executeModelCode: false,
   }),

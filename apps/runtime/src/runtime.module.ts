@@ -175,7 +175,7 @@ function taking({ pools, runSlots: slots }: RuntimeConfig, logger: Logger): Prov
 async function hostAdapters(config: RuntimeConfig): Promise<AdapterHost> {
   const { databaseUrl, executeModelCode, model } = config;
   const extra = config.extraAdapters === undefined ? [] : await loadAdapters(config.extraAdapters);
-  return AdapterHost.create([...REGISTRY, ...extra], { databaseUrl, executeModelCode, model });
+  return new AdapterHost([...REGISTRY, ...extra], { databaseUrl, executeModelCode, model });
 }
 
 async function loadAdapters(file: string): Promise<readonly RegisteredAdapter[]> {

@@ -155,6 +155,12 @@ function measure(value: unknown, path: string, seen: Measured): void {
   seen.depth -= 1;
 }
 
+/** The same at the first check: for schemas of our own, which are known to be good and of which most processes use few. */
+export function compileLater(schema: object, terms: SchemaTerms = {}): SchemaCheck {
+  let check: SchemaCheck | undefined;
+  return (value) => (check ??= compileSchema(schema, terms))(value);
+}
+
 function compile(
   schema: object,
   terms: SchemaTerms,

@@ -1,26 +1,25 @@
 import type { AdapterEnvironment, RegisteredAdapter, RunnerAdapter } from '#lib/adapters/contract';
 
-/** The adapters of this process, made once at start. */
+/** The adapters of this process, each made, and its framework loaded, for the first run of its kind. */
 export class AdapterHost {
-  private constructor(
-    private readonly registered: ReadonlyMap<string, RegisteredAdapter>,
-    private readonly adapters: ReadonlyMap<string, RunnerAdapter>,
-  ) {}
+  private readonly registered: ReadonlyMap<string, RegisteredAdapter>;
+  private readonly adapters = new Map<string, Promise<RunnerAdapter>>();
 
-  static async create(registered: readonly RegisteredAdapter[], environment: AdapterEnvironment): Promise<AdapterHost> {
-    const adapters = new Map<string, RunnerAdapter>();
-    for (const { descriptor, create } of registered) adapters.set(descriptor.kind, await create(environment));
-    return new AdapterHost(new Map(registered.map((entry) => [entry.descriptor.kind, entry])), adapters);
+  constructor(
+    registered: readonly RegisteredAdapter[],
+    private readonly environment: AdapterEnvironment,
+  ) {
+    this.registered = new Map(registered.map((entry) => [entry.descriptor.kind, entry]));
   }
 
   get kinds(): readonly string[] {
-    return [...this.adapters.keys()];
+    return [...this.registered.keys()];
   }
 
-  adapter(kind: string): RunnerAdapter {
-    const adapter = this.adapters.get(kind);
-    if (!adapter) throw new Error(`there is no adapter for ${kind} here`);
-    return adapter;
+  adapter(kind: string): Promise<RunnerAdapter> {
+    const made = this.adapters.get(kind) ?? this.make(kind);
+    this.adapters.set(kind, made);
+    return made;
   }
 
   /** A kind that is not known here may be resumable: whoever hosts it decides. */
@@ -29,6 +28,13 @@ export class AdapterHost {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.adapters.values()].map((adapter) => adapter.close()));
+    const made = await Promise.allSettled(this.adapters.values());
+    await Promise.all(made.map((each) => (each.status === 'fulfilled' ? each.value.close() : undefined)));
+  }
+
+  private async make(kind: string): Promise<RunnerAdapter> {
+    const entry = this.registered.get(kind);
+    if (!entry) throw new Error(`there is no adapter for ${kind} here`);
+    return entry.create(this.environment);
   }
 }

@@ -50,7 +50,7 @@ async function createStage(options: Options = {}) {
   await live.start();
   cleanUps.push(() => live.stop());
   const registered = [{ descriptor: scriptedDescriptor, create: () => adapter }];
-  const adapters = await AdapterHost.create(registered, { databaseUrl: '', executeModelCode: false });
+  const adapters = new AdapterHost(registered, { databaseUrl: '', executeModelCode: false });
   const executor = new TaskExecutor({
     adapters,
     writer,

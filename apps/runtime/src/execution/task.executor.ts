@@ -91,7 +91,7 @@ export class TaskExecutor {
     const { claim } = run.claimed;
     let stream: AsyncIterator<RunnerItem> | undefined;
     try {
-      const adapter = this.ports.adapters.adapter(claim.runner);
+      const adapter = await this.ports.adapters.adapter(claim.runner);
       if (claim.workspace) await workspace.restore(claim.workspace);
       const read = readRunInput(claim, this.inputSources(stage));
       const input = read instanceof Promise ? await read : read;

@@ -8,7 +8,7 @@ export interface ModelEndpoint {
   readonly name: string;
 }
 
-/** What a runtime hands to the adapters it hosts, once, at start. */
+/** What a runtime hands to each adapter it hosts, once, when it is made. */
 export interface AdapterEnvironment {
   /** Absent: the bundled deterministic local model is used. */
   readonly model?: ModelEndpoint;

@@ -2,7 +2,7 @@ import { pointerTo, type ToolOrigin } from '#lib/domain';
 import { BUILTIN_TOOLS } from '../builtin/catalog.js';
 import { argumentsUsed, methodOf, RESERVED_HEADERS } from '../http/http.request.js';
 import { argumentsOf, parseUrlTemplate, type UrlTemplate } from '../http/url-template.js';
-import { compileSchema, type SchemaCheck, type SchemaError, type SchemaFault } from '../schemas.js';
+import { compileLater, compileSchema, type SchemaCheck, type SchemaError, type SchemaFault } from '../schemas.js';
 import { type HttpSource, isSecretReference, type McpSource, type ToolSource } from './declaration.js';
 import { TOOL_DECLARATIONS } from './declaration.schema.js';
 
@@ -16,7 +16,7 @@ export interface DeclarationTerms {
 }
 
 const checks: Readonly<Record<string, SchemaCheck>> = Object.fromEntries(
-  Object.entries(TOOL_DECLARATIONS).map(([kind, schema]) => [kind, compileSchema(schema, { all: true })]),
+  Object.entries(TOOL_DECLARATIONS).map(([kind, schema]) => [kind, compileLater(schema, { all: true })]),
 );
 
 /** Headers that are credentials wherever they go: their values are references, so that no store or answer holds them. */

@@ -2,8 +2,7 @@ import { type ListedTool, type Logger, type OutboundClient, ToolError } from '#l
 import { type McpSource, TOOL_DEFAULTS } from '../contract/declaration.js';
 import { cleanText } from '../foreign-text.js';
 import { ReadSecrets, type SecretSource } from '../secrets.js';
-import { McpSession, type SessionCall } from './mcp.session.js';
-import { transportTo } from './mcp.transports.js';
+import type { McpSession, SessionCall } from './mcp.session.js';
 
 export interface McpServerParts {
   readonly outbound: OutboundClient;
@@ -96,6 +95,11 @@ export class McpServer {
 
   private async open(onClosed: () => void): Promise<McpSession> {
     const { logger } = this.parts;
+    // The SDK is loaded only where there is such a server.
+    const [{ McpSession }, { transportTo }] = await Promise.all([
+      import('./mcp.session.js'),
+      import('./mcp.transports.js'),
+    ]);
     const session = await McpSession.open({
       serverId: this.source.id,
       transport: await transportTo(this.source, { ...this.parts, secrets: this.secrets, timeoutMs: this.timeoutMs }),
