@@ -3,7 +3,7 @@ import type { AdapterEnvironment, RegisteredAdapter, RunnerAdapter } from '#lib/
 /** The adapters of this process, each made, and its framework loaded, for the first run of its kind. */
 export class AdapterHost {
   private readonly registered: ReadonlyMap<string, RegisteredAdapter>;
-  private readonly adapters = new Map<string, Promise<RunnerAdapter>>();
+  private readonly adapters = new Map<string, RunnerAdapter | Promise<RunnerAdapter>>();
 
   constructor(
     registered: readonly RegisteredAdapter[],
@@ -16,9 +16,13 @@ export class AdapterHost {
     return [...this.registered.keys()];
   }
 
-  adapter(kind: string): Promise<RunnerAdapter> {
-    const made = this.adapters.get(kind) ?? this.make(kind);
+  /** One that could not be made is tried again by the next run of its kind. */
+  adapter(kind: string): RunnerAdapter | Promise<RunnerAdapter> {
+    const known = this.adapters.get(kind);
+    if (known) return known;
+    const made = this.make(kind);
     this.adapters.set(kind, made);
+    if (made instanceof Promise) made.catch(() => this.adapters.delete(kind));
     return made;
   }
 
@@ -32,7 +36,7 @@ export class AdapterHost {
     await Promise.all(made.map((each) => (each.status === 'fulfilled' ? each.value.close() : undefined)));
   }
 
-  private async make(kind: string): Promise<RunnerAdapter> {
+  private make(kind: string): RunnerAdapter | Promise<RunnerAdapter> {
     const entry = this.registered.get(kind);
     if (!entry) throw new Error(`there is no adapter for ${kind} here`);
     return entry.create(this.environment);

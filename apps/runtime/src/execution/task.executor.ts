@@ -91,7 +91,8 @@ export class TaskExecutor {
     const { claim } = run.claimed;
     let stream: AsyncIterator<RunnerItem> | undefined;
     try {
-      const adapter = await this.ports.adapters.adapter(claim.runner);
+      const made = this.ports.adapters.adapter(claim.runner);
+      const adapter = made instanceof Promise ? await made : made;
       if (claim.workspace) await workspace.restore(claim.workspace);
       const read = readRunInput(claim, this.inputSources(stage));
       const input = read instanceof Promise ? await read : read;

@@ -96,10 +96,8 @@ export class McpServer {
   private async open(onClosed: () => void): Promise<McpSession> {
     const { logger } = this.parts;
     // The SDK is loaded only where there is such a server.
-    const [{ McpSession }, { transportTo }] = await Promise.all([
-      import('./mcp.session.js'),
-      import('./mcp.transports.js'),
-    ]);
+    const { McpSession } = await import('./mcp.session.js');
+    const { transportTo } = await import('./mcp.transports.js');
     const session = await McpSession.open({
       serverId: this.source.id,
       transport: await transportTo(this.source, { ...this.parts, secrets: this.secrets, timeoutMs: this.timeoutMs }),
