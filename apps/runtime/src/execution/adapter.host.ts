@@ -32,8 +32,9 @@ export class AdapterHost {
   }
 
   async close(): Promise<void> {
-    const made = await Promise.allSettled(this.adapters.values());
-    await Promise.all(made.map((each) => (each.status === 'fulfilled' ? each.value.close() : undefined)));
+    const adapters = [...this.adapters.values()].map(async (made) => made);
+    const made = await Promise.allSettled(adapters);
+    await Promise.all(made.map(async (each) => (each.status === 'fulfilled' ? each.value.close() : undefined)));
   }
 
   private make(kind: string): RunnerAdapter | Promise<RunnerAdapter> {
