@@ -68,6 +68,16 @@ describe('a task that is created by its arguments', () => {
     ]);
   });
 
+  it('does not repeat long arguments, which with the rest of the answer would be more than its client reads', async () => {
+    const numbers = Array.from({ length: 99_994 }, () => 1);
+    const answer = await call(pathOf(here), { body: { additional_input: { script: SCRIPT, numbers } } });
+    expect([answer.status, answer.body]).toEqual([
+      200,
+      { task_id: expect.stringMatching(/^[\w-]+$/), input: null, additional_input: {}, artifacts: [] },
+    ]);
+    expect((await observe(there, String(answer.body['task_id']))).frames.at(-1)!.step.output).toBe('done');
+  });
+
   it('is refused when its input is an object, as older clients send it', async () => {
     expect((await call(pathOf(here), { body: { input: { script: SCRIPT } } })).status).toBe(422);
   });

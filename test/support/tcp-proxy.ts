@@ -17,6 +17,7 @@ export class TcpProxy {
   private constructor(
     private readonly server: Server,
     readonly port: number,
+    private targetPort: number,
     private readonly options: ProxyOptions,
   ) {}
 
@@ -24,9 +25,9 @@ export class TcpProxy {
     const server = createServer();
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    const proxy = new TcpProxy(server, (server.address() as AddressInfo).port, options);
+    const proxy = new TcpProxy(server, (server.address() as AddressInfo).port, targetPort, options);
     server.on('connection', (client) =>
-      proxy.isCut ? client.destroy() : proxy.carry(client, connect(targetPort, '127.0.0.1')),
+      proxy.isCut ? client.destroy() : proxy.carry(client, connect(proxy.targetPort, '127.0.0.1')),
     );
     return proxy;
   }
@@ -44,6 +45,11 @@ export class TcpProxy {
 
   mend(): void {
     this.isCut = false;
+  }
+
+  /** Connections to come go there; those there are stay where they are. */
+  aim(targetPort: number): void {
+    this.targetPort = targetPort;
   }
 
   async close(): Promise<void> {

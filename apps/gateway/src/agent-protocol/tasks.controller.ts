@@ -47,8 +47,10 @@ export class TasksController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<Task> {
     const agentId = request.get('x-agent-id') ?? this.options.agentId;
-    const { taskKey } = await this.submissions.submit(caller, decodeCreate(document, agentId, requestIdOf(response)));
-    return encodeTask(await this.records.asked(taskKey));
+    const asked = decodeCreate(document, agentId, requestIdOf(response));
+    const { taskKey } = await this.submissions.submit(caller, asked);
+    // The client of step-stream reads a bounded number of values, as many as its arguments alone may have.
+    return encodeTask(await (asked.isHeld ? this.records.asked(taskKey) : this.records.brief(taskKey)));
   }
 
   @ApiOperation({ summary: 'List tasks, newest first.' })

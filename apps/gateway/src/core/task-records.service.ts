@@ -9,8 +9,8 @@ import {
 } from '#lib/domain';
 import { type Caller, taskScopeOf } from './caller.js';
 
-/** Lists repeat what was asked unless it is long, and the first files only: many tasks are in one answer. */
-const IN_LISTS = { maxRequestBytes: 16_384, maxArtifacts: 100 };
+/** What was asked unless it is long, and the first files only. */
+const BRIEF = { maxRequestBytes: 16_384, maxArtifacts: 100 };
 const ALONE = { maxRequestBytes: 16_777_216, maxArtifacts: 1_000 };
 
 /** Tasks with what was asked of them, for wires that show it. Keys are of tasks their caller was shown to reach. */
@@ -20,13 +20,16 @@ export class TaskRecordsService {
   /** Newest first. */
   async list(caller: Caller, window: PageWindow): Promise<NumberedPage<TaskRecord>> {
     const { items, total } = await this.records.list(taskScopeOf(caller), window);
-    return { items: await this.records.asked(items, IN_LISTS), total };
+    return { items: await this.records.asked(items, BRIEF), total };
   }
 
-  async asked(taskKey: TaskKey): Promise<TaskRecord> {
-    const [task] = await this.records.asked([taskKey], ALONE);
-    if (!task) throw new DomainError('not_found', 'There is no such task.');
-    return task;
+  asked(taskKey: TaskKey): Promise<TaskRecord> {
+    return this.one(taskKey, ALONE);
+  }
+
+  /** As lists have it. */
+  brief(taskKey: TaskKey): Promise<TaskRecord> {
+    return this.one(taskKey, BRIEF);
   }
 
   /** Oldest first. */
@@ -42,5 +45,11 @@ export class TaskRecordsService {
   /** False when somebody else has moved it from there. */
   moveStepCursor(taskKey: TaskKey, from: number, to: number): Promise<boolean> {
     return this.records.moveStepCursor(taskKey, from, to);
+  }
+
+  private async one(taskKey: TaskKey, limits: typeof ALONE): Promise<TaskRecord> {
+    const [task] = await this.records.asked([taskKey], limits);
+    if (!task) throw new DomainError('not_found', 'There is no such task.');
+    return task;
   }
 }
