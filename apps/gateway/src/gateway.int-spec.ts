@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { EventBody, TaskKey } from '#lib/domain';
 import { draftEvent, EventWriter, RunCursor } from '#lib/execution';
 import { createMessaging, type Messaging } from '#lib/messaging';
-import { Database, PgEventLog, PgRunStore } from '#lib/persistence';
+import { Database, installationName, PgEventLog, PgRunStore } from '#lib/persistence';
 import { newEventId } from '#lib/platform';
 import { describeEachBackingSet } from '../../../test/support/backing-sets.js';
 import { createDatabase, type TestDatabase } from '../../../test/support/database.js';
@@ -37,7 +37,8 @@ class Runner {
     const logger = new SilentLogger();
     const database = new Database({ databaseUrl, max: 2, name: 'runner' });
     const log = new PgEventLog(database, database);
-    const messaging = await createMessaging({ databaseUrl, redisUrl, logger });
+    const installation = await installationName(database);
+    const messaging = await createMessaging({ databaseUrl, redisUrl, installation, logger });
     return new Runner(database, log, messaging, new EventWriter({ log, bus: messaging.bus, logger }));
   }
 

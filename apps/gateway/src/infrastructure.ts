@@ -8,9 +8,10 @@ import {
   type RunStore,
   type SecretStore,
 } from '#lib/domain';
-import { createMessaging, type Messaging } from '#lib/messaging';
+import { createMessaging, type Messaging, type MessagingConfig } from '#lib/messaging';
 import {
   Database,
+  installationName,
   openDataSource,
   pendingMigrations,
   PgAgentStore,
@@ -95,6 +96,10 @@ class Opened {
 
 type Ports = Omit<CorePorts, 'pushes'> & { readonly removals: BlobRemovals; readonly retention: Retention };
 
+async function messagingOver(database: Database, config: Omit<MessagingConfig, 'installation'>): Promise<Messaging> {
+  return createMessaging({ ...config, installation: await installationName(database) });
+}
+
 /** Opens database, queue, bus and files. @throws DomainError `unavailable` with one line for the operator. */
 export async function openInfrastructure(
   config: GatewayConfig,
@@ -111,7 +116,7 @@ export async function openInfrastructure(
     const log = new PgEventLog(opened.pool('writer', 1), opened.pool('log', 4));
     const source = await openDataSource(databaseUrl);
     opened.keep({ close: () => source.destroy() });
-    const messaging = opened.keep(await createMessaging({ databaseUrl, redisUrl, logger }));
+    const messaging = opened.keep(await messagingOver(requests, { databaseUrl, redisUrl, logger }));
     const storage = opened.keep(await openStorage(config.storage));
     const metrics = new PromMetrics('gateway');
     const outbound = new GuardedOutbound(config.outbound);

@@ -2,6 +2,7 @@ import type { BlobStore, Logger, Metrics, OutboundClient, TaskTokens } from '#li
 import { createMessaging, type Messaging } from '#lib/messaging';
 import {
   Database,
+  installationName,
   openDataSource,
   PgAuditTrail,
   PgBlobRemovals,
@@ -80,9 +81,10 @@ export class Infrastructure {
     const { databaseUrl, redisUrl, runtimeId, leaseMs, maxBlockedMs, runSlots } = config;
     const storage = await openStorage(config.storage);
     const tokens = await openTokens(config.tokens, databaseUrl);
-    const messaging = await createMessaging({ databaseUrl, redisUrl, logger });
     const writer = new Database({ databaseUrl, max: 1, name: `writer ${runtimeId}` });
     const requests = new Database({ databaseUrl, max: REQUEST_CONNECTIONS, name: `runtime ${runtimeId}` });
+    const installation = await installationName(requests);
+    const messaging = await createMessaging({ databaseUrl, redisUrl, installation, logger });
     const audit = new PgAuditTrail(requests, logger);
     const capacity = runSlots * Math.max(1, config.pools?.length ?? 16) + SPARE_SLOTS;
     const leases = new ThreadLeaseKeeper({ databaseUrl, runtimeId, leaseMs, maxBlockedMs, capacity, logger, metrics });

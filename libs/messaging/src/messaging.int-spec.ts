@@ -8,10 +8,10 @@ import { SilentLogger } from '../../../test/support/silent-logger.js';
 import { createMessaging, type Messaging, migrateQueue } from './index.js';
 
 describeEachBackingSet((set) => {
-  const redisPrefix = createRedisPrefix();
+  const installation = createRedisPrefix();
   let database: TestDatabase;
   const open = (): Promise<Messaging> =>
-    createMessaging({ databaseUrl: database.url, redisUrl: set.redisUrl, redisPrefix, logger: new SilentLogger() });
+    createMessaging({ databaseUrl: database.url, redisUrl: set.redisUrl, installation, logger: new SilentLogger() });
 
   beforeAll(async () => {
     database = await createDatabase({ empty: true });

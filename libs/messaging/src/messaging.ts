@@ -22,8 +22,8 @@ export interface MessagingConfig {
   readonly databaseUrl: string;
   /** Absent: queue and bus live in PostgreSQL. */
   readonly redisUrl?: string | undefined;
-  /** Start of every Redis key and channel; several installations may share a server. */
-  readonly redisPrefix?: string | undefined;
+  /** Part of every Redis key and channel, so that installations that share a server take nothing from each other. */
+  readonly installation: string;
   readonly logger: Logger;
 }
 
@@ -59,7 +59,8 @@ async function overPostgres({ databaseUrl, logger }: MessagingConfig): Promise<M
   return assemble(queues, new PostgresBus({ databaseUrl, logger }));
 }
 
-async function overRedis({ logger, redisPrefix: prefix = 'swy' }: MessagingConfig, url: string): Promise<Messaging> {
+async function overRedis({ logger, installation }: MessagingConfig, url: string): Promise<Messaging> {
+  const prefix = `swy-${installation}`;
   const commands = createCommandClient(url, 'swy:commands');
   const trouble = new TroubleLog(logger, 'The Redis connection has trouble');
   let traits: RedisTraits | undefined;

@@ -14,7 +14,11 @@ describe('messaging over PostgreSQL alone', () => {
   let client: pg.Client;
   let messaging: Messaging | undefined;
   const open = async (): Promise<Messaging> =>
-    (messaging = await createMessaging({ databaseUrl: database.url, logger: new SilentLogger() }));
+    (messaging = await createMessaging({
+      databaseUrl: database.url,
+      installation: 'faults',
+      logger: new SilentLogger(),
+    }));
   const countConnections = async (): Promise<number> => {
     const sql = `select count(*)::int as n from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`;
     return (await client.query<{ n: number }>(sql)).rows[0]?.n ?? 0;
@@ -63,7 +67,11 @@ describe('messaging over PostgreSQL alone', () => {
 
   it('wakes an idle consumer of another process without waiting for its next poll', async () => {
     const { queue } = await open();
-    const other = await createMessaging({ databaseUrl: database.url, logger: new SilentLogger() });
+    const other = await createMessaging({
+      databaseUrl: database.url,
+      installation: 'faults',
+      logger: new SilentLogger(),
+    });
     const { pool } = createRunJob();
     let handled = 0;
     await queue.consume({ pool, slots: 1 }, async () => void (handled += 1));
@@ -99,9 +107,9 @@ describe('messaging over PostgreSQL alone', () => {
 
   it('refuses to start before the tables are there, and leaves no connection open', async () => {
     const empty = await createDatabase({ empty: true });
-    await expect(createMessaging({ databaseUrl: empty.url, logger: new SilentLogger() })).rejects.toThrow(
-      'The database lacks the tables of the queue: run npm run migrate first.',
-    );
+    await expect(
+      createMessaging({ databaseUrl: empty.url, installation: 'faults', logger: new SilentLogger() }),
+    ).rejects.toThrow('The database lacks the tables of the queue: run npm run migrate first.');
     await expect(empty.drop()).resolves.toBeUndefined();
   });
 

@@ -19,7 +19,7 @@ const NO_DATABASE = 'postgres://nobody@127.0.0.1:1/none';
   let proxy: TcpProxy | undefined;
   const logger = new SilentLogger();
   const open = async (redisUrl = server.url): Promise<Messaging> =>
-    (messaging = await createMessaging({ databaseUrl: NO_DATABASE, redisUrl, logger }));
+    (messaging = await createMessaging({ databaseUrl: NO_DATABASE, redisUrl, installation: 'faults', logger }));
   const handled: TaskKey[] = [];
   const consume = async (pool: string): Promise<void> => {
     await messaging.queue.consume({ pool, slots: 2 }, async (job) => void handled.push(job.taskKey));
