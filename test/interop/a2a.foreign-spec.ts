@@ -85,7 +85,7 @@ function prepare(): string | undefined {
     writeFileSync(path.join(kit, 'with_key.py'), PLUGIN);
     return undefined;
   } catch (error) {
-    return `it needs python3, ${KIT} and packages of PyPI (${String((error as Error).message).split('\n', 1)[0]})`;
+    return `it needs python3, ${KIT} (or A2A_TCK, a clone of it) and packages of PyPI (${String((error as Error).message).split('\n', 1)[0]})`;
   }
 }
 
