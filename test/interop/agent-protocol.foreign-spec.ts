@@ -22,8 +22,9 @@ async function prepare(): Promise<boolean> {
     await run(python, ['-m', 'pip', '--quiet', '--disable-pip-version-check', 'install', CLIENT]);
     return true;
   } catch (error) {
+    const why = String(error).split('\n', 1)[0];
     process.stderr.write(
-      `skipped: needs python3 with venv, and ${CLIENT} from PyPI (${String(error).slice(0, 200)})\n`,
+      `The Python client of Agent Protocol is not run: it needs python3 with venv, and ${CLIENT} from PyPI (${why})\n`,
     );
     return false;
   }
