@@ -91,8 +91,9 @@ export class Installation {
   static async start(options: InstallationOptions): Promise<Installation> {
     const installation = new Installation(options);
     try {
-      for (let index = 0; index < options.gateways; index += 1) await installation.addGateway();
-      await Promise.all(Array.from({ length: options.runtimes }, () => installation.addRuntime()));
+      const gateways = Array.from({ length: options.gateways }, () => installation.addGateway());
+      const runtimes = Array.from({ length: options.runtimes }, () => installation.addRuntime());
+      await Promise.all([...gateways, ...runtimes]);
       return installation;
     } catch (error) {
       await installation.stop();

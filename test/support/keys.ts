@@ -1,5 +1,5 @@
 import { SCOPES, type Scope } from '#lib/domain';
-import { openDataSource, PgKeyStore } from '#lib/persistence';
+import { Database, PgKeyStore } from '#lib/persistence';
 import { type ApiKey, formatApiKey, hashSecret, mintApiKey } from '#lib/security';
 
 export interface KeyWish {
@@ -18,14 +18,14 @@ export async function createKeys<const Names extends string>(
   databaseUrl: string,
   wishes: Readonly<Record<Names, KeyWish>>,
 ): Promise<Record<Names, string>> {
-  const source = await openDataSource(databaseUrl);
+  const database = new Database({ databaseUrl, max: 1, name: 'test' });
   try {
-    const store = new PgKeyStore(source);
+    const store = new PgKeyStore(database);
     const keys = {} as Record<Names, string>;
     for (const [name, wish] of Object.entries(wishes) as [Names, KeyWish][]) keys[name] = await createKey(store, wish);
     return keys;
   } finally {
-    await source.destroy();
+    await database.close();
   }
 }
 

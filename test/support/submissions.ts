@@ -1,20 +1,20 @@
 import type { EventBody, RunPolicy, Submission, TaskId } from '#lib/domain';
-import { openDataSource, PgAgentStore } from '#lib/persistence';
+import { Database, PgAgentStore } from '#lib/persistence';
 import { newEventId, newTaskKey } from '#lib/platform';
 import { TEST_POLICY } from './claims.js';
 
 /** Stores a backend of the scripted runner and answers the id of its version. */
 export async function createBackend(databaseUrl: string, policy: Partial<RunPolicy> = {}): Promise<string> {
-  const source = await openDataSource(databaseUrl);
+  const database = new Database({ databaseUrl, max: 1, name: 'test' });
   try {
     const backend = { agentId: 'a', runner: 'scripted', pool: 'scripted', options: {} };
-    const version = await new PgAgentStore(source).backendVersion({
+    const version = await new PgAgentStore(database).backendVersion({
       ...backend,
       policy: { ...TEST_POLICY, ...policy },
     });
     return version.id;
   } finally {
-    await source.destroy();
+    await database.close();
   }
 }
 

@@ -12,7 +12,6 @@ import { createMessaging, type Messaging, type MessagingConfig } from '#lib/mess
 import {
   Database,
   installationName,
-  openDataSource,
   pendingMigrations,
   PgAgentStore,
   PgAuditLedger,
@@ -114,8 +113,7 @@ export async function openInfrastructure(
     const audit = opened.keep(new PgAuditTrail(requests, logger));
     const ledgers = ledgersOver(opened.pool('sealer', 1, SEALER_ROLE));
     const log = new PgEventLog(opened.pool('writer', 1), opened.pool('log', 4));
-    const source = await openDataSource(databaseUrl);
-    opened.keep({ close: () => source.destroy() });
+    const administration = opened.pool('administration', 2);
     const messaging = opened.keep(await messagingOver(requests, { databaseUrl, redisUrl, logger }));
     const storage = opened.keep(await openStorage(config.storage));
     const metrics = new PromMetrics('gateway');
@@ -128,12 +126,12 @@ export async function openInfrastructure(
       audit,
       auditReader: new PgAuditReader(requests),
       auditKeys: sealing.keys,
-      ...storesOver(requests, source, metrics),
+      ...storesOver(requests, administration, metrics),
       blobs: storage.blobs,
       ...(await boundsOf(config)),
       ...queuesOf(messaging),
       ...(await callersOf(config, outbound)),
-      ...(await signersOver({ secrets: new PgSecretStore(source), logger }, config, publicUrl)),
+      ...(await signersOver({ secrets: new PgSecretStore(administration), logger }, config, publicUrl)),
       outbound,
       toolOptions: config.tools,
       notes: () => sealing.notes(),
@@ -176,20 +174,16 @@ function ledgersOver(sealer: Database): Pick<SealingPorts, 'ledger' | 'prunings'
   return { ledger: new PgAuditLedger(sealer), prunings: new PgAuditPruningLedger(sealer) };
 }
 
-function storesOver(
-  requests: Database,
-  source: Awaited<ReturnType<typeof openDataSource>>,
-  metrics: PromMetrics,
-): Stores {
+function storesOver(requests: Database, administration: Database, metrics: PromMetrics): Stores {
   return {
     tasks: new PgTaskStore(requests, metrics),
     records: new PgTaskRecords(requests),
     calls: new PgRunCalls(requests),
     sessions: new PgSessionStore(requests),
-    agents: new PgAgentStore(source),
+    agents: new PgAgentStore(administration),
     toolStore: new PgToolStore(requests),
     threads: new PgThreadStore(requests),
-    keys: new PgKeyStore(source),
+    keys: new PgKeyStore(administration),
     removals: new PgBlobRemovals(requests),
     retention: new PgRetention(requests),
     uploads: new PgUploadStore(requests),

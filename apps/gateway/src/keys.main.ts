@@ -1,18 +1,18 @@
 import { isDomainError } from '#lib/domain';
-import { openDataSource, PgKeyStore } from '#lib/persistence';
+import { Database, PgKeyStore } from '#lib/persistence';
 import { SettingsError } from '#lib/platform';
 import { readKeysConfig } from './config.js';
 import { runKeys, UsageError } from './keys.cli.js';
 
 async function main(): Promise<void> {
   const { databaseUrl, hasAdminKey } = readKeysConfig();
-  const source = await openDataSource(databaseUrl);
+  const database = new Database({ databaseUrl, max: 1, name: 'keys' });
   try {
-    const context = { keys: new PgKeyStore(source), hasAdminKey, nowMs: Date.now() };
+    const context = { keys: new PgKeyStore(database), hasAdminKey, nowMs: Date.now() };
     const text = await runKeys(process.argv.slice(2), context);
     if (text !== '') process.stdout.write(`${text}\n`);
   } finally {
-    await source.destroy();
+    await database.close();
   }
 }
 

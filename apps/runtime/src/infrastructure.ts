@@ -3,7 +3,6 @@ import { createMessaging, type Messaging } from '#lib/messaging';
 import {
   Database,
   installationName,
-  openDataSource,
   PgAuditTrail,
   PgBlobRemovals,
   PgDatabaseHealth,
@@ -103,10 +102,10 @@ export class Infrastructure {
 
 async function openTokens({ keys, ...options }: TokenOptions, databaseUrl: string): Promise<TaskTokens> {
   if (keys) return new JwtTaskTokens(keys, options);
-  const source = await openDataSource(databaseUrl);
+  const database = new Database({ databaseUrl, max: 1, name: 'runtime keys' });
   try {
-    return new JwtTaskTokens(await tokenKeysFrom(keys, () => new PgSecretStore(source)), options);
+    return new JwtTaskTokens(await tokenKeysFrom(keys, () => new PgSecretStore(database)), options);
   } finally {
-    await source.destroy();
+    await database.close();
   }
 }

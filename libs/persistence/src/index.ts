@@ -1,6 +1,5 @@
 export { Database, SEALER_ROLE } from './database.js';
 export type { PoolOptions, Statement } from './database.js';
-export { openDataSource } from './data-source.js';
 export { installationName } from './installation.js';
 export { ThreadLeaseKeeper } from './lease/thread-lease-keeper.js';
 export type { LeaseOptions } from './lease/thread-lease-keeper.js';

@@ -1,6 +1,6 @@
 import { isOutboundError, OutboundError, type OutboundRequest, type OutboundResponse } from '#lib/domain';
 import { isIP } from 'node:net';
-import { buildConnector, Client, type Dispatcher } from 'undici';
+import type { buildConnector, Dispatcher } from 'undici';
 import type { Deadline } from './outbound.deadline.js';
 import type { Target } from './outbound.target.js';
 
@@ -32,10 +32,17 @@ export async function exchange(
   address: string,
   { request, deadline, ca }: { readonly request: OutboundRequest; readonly deadline: Deadline; readonly ca?: string },
 ): Promise<Exchanged> {
+  // Many a process calls nobody: it need not load what does.
+  const { buildConnector, Client } = await import('undici');
   let isConnected = false;
   const connected = (): void => void (isConnected = true);
+  const servername = isIP(host) ? '' : host;
   const client = new Client(url.origin, {
-    connect: pinnedTo(address, { servername: isIP(host) ? '' : host, timeout: request.timeoutMs, ca }, connected),
+    connect: pinned(
+      buildConnector({ ...CONNECTION, servername, timeout: request.timeoutMs, ca }),
+      { hostname: address, servername },
+      connected,
+    ),
     pipelining: 0,
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: 0,
@@ -58,15 +65,16 @@ export async function exchange(
   }
 }
 
-/** Connects to the address and to nothing else, whatever name it is given. */
-function pinnedTo(
-  address: string,
-  options: { readonly servername: string; readonly timeout: number; readonly ca: string | undefined },
+const CONNECTION = { maxCachedSessions: 0, autoSelectFamily: false };
+
+/** Connects to the place and to nothing else, whatever name it is given. */
+function pinned(
+  connect: buildConnector.connector,
+  place: { readonly hostname: string; readonly servername: string },
   connected: () => void,
 ): buildConnector.connector {
-  const connect = buildConnector({ ...options, maxCachedSessions: 0, autoSelectFamily: false });
   return (asked, callback) => {
-    connect({ ...asked, hostname: address, servername: options.servername }, (...outcome) => {
+    connect({ ...asked, ...place }, (...outcome) => {
       if (outcome[0] === null) connected();
       callback(...outcome);
     });

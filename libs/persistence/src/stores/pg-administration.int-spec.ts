@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DEFAULT_POLICY } from '#lib/domain';
-import type { DataSource } from 'typeorm';
 import { createDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { openDataSource } from '../data-source.js';
 import { Database } from '../database.js';
 import { PgAgentStore } from './pg-agent-store.js';
 import { PgDatabaseHealth } from './pg-database-health.js';
@@ -10,20 +8,20 @@ import { PgPartitions } from './pg-partitions.js';
 import { PgSecretStore } from './pg-secret-store.js';
 
 let test: TestDatabase;
-let source: DataSource;
 let database: Database;
 
 beforeAll(async () => {
   test = await createDatabase();
-  source = await openDataSource(test.url);
-  database = new Database({ databaseUrl: test.url, max: 1, name: 'test' });
+  database = new Database({ databaseUrl: test.url, max: 2, name: 'test' });
 });
 
 afterAll(async () => {
-  await source.destroy();
   await database.close();
   await test.drop();
 });
+
+const query = (text: string, values: readonly unknown[] = []): Promise<unknown[]> =>
+  database.query({ name: '', text }, values);
 
 const agent = (description: string) => ({ id: 'a', description });
 const audit = {
@@ -39,7 +37,7 @@ const audit = {
 
 describe('agents', () => {
   it('are taken from a file once per digest, by one of two gateways', async () => {
-    const store = new PgAgentStore(source);
+    const store = new PgAgentStore(database);
     const applied = await Promise.all([store.applyFile('d1', [agent('one')]), store.applyFile('d1', [agent('one')])]);
     expect(applied.sort()).toEqual([false, true]);
     const [first] = await store.all();
@@ -56,7 +54,7 @@ describe('agents', () => {
   });
 
   it('come back with an older file, and go with one that does not name them', async () => {
-    const store = new PgAgentStore(source);
+    const store = new PgAgentStore(database);
     await store.applyFile('d3', [agent('three'), { ...agent('other'), id: 'b' }]);
     await store.applyFile('d4', [agent('four')]);
     expect(await store.all()).toMatchObject([{ id: 'a', source: agent('four') }]);
@@ -67,11 +65,11 @@ describe('agents', () => {
   });
 
   it('are changed with the record of it, or neither', async () => {
-    const store = new PgAgentStore(source);
+    const store = new PgAgentStore(database);
     await store.applyFile('d6', [agent('six')]);
     const [before] = await store.all();
     const records = (): Promise<unknown[]> =>
-      source.query(
+      query(
         `select tenant, principal, key_id, action, target, outcome, details, request_id from audit_records
         where action <> 'agents.apply_file'`,
       );
@@ -106,7 +104,7 @@ describe('agents', () => {
   });
 
   it('are changed one after the other: nobody decides on what another is about to change', async () => {
-    const store = new PgAgentStore(source);
+    const store = new PgAgentStore(database);
     const add = (n: number): Promise<unknown> =>
       store.change((agents) => ({ id: `n${n}-${agents.length}`, source: { n }, audit }));
     await store.applyFile('d7', []);
@@ -117,7 +115,7 @@ describe('agents', () => {
   });
 
   it('that were removed come back under a version they never had', async () => {
-    const store = new PgAgentStore(source);
+    const store = new PgAgentStore(database);
     const first = await store.change(() => ({ ...agent('one'), source: agent('one'), audit }));
     await store.applyFile('d9', []);
     const again = await store.change(() => ({ ...agent('two'), source: agent('two'), audit }));
@@ -126,7 +124,7 @@ describe('agents', () => {
   });
 
   it('keep one backend version per content, append-only', async () => {
-    const store = new PgAgentStore(source);
+    const store = new PgAgentStore(database);
     const backend = {
       agentId: 'a',
       runner: 'r',
@@ -137,14 +135,14 @@ describe('agents', () => {
     const [first, again] = await Promise.all([store.backendVersion(backend), store.backendVersion(backend)]);
     expect(again.id).toBe(first.id);
     expect((await store.backendVersion({ ...backend, options: { x: 2 } })).id).not.toBe(first.id);
-    await expect(source.query('update backend_versions set runner = $1', ['z'])).rejects.toMatchObject({
+    await expect(query('update backend_versions set runner = $1', ['z'])).rejects.toMatchObject({
       code: '42501',
     });
   });
 
   it('cannot be stored in a form that would stop every claim and sweep that comes across one', async () => {
     const insert = (policy: string, options = '{}'): Promise<unknown> =>
-      source.query(
+      query(
         `insert into backend_versions (id, agent_id, runner, pool, options, policy, created_at)
         values (gen_random_uuid(), 'a', 'r', 'r', $1, $2, clock_timestamp())`,
         [options, policy],
@@ -160,7 +158,7 @@ describe('agents', () => {
 
 describe('secrets', () => {
   it('are made once, and every process gets the same', async () => {
-    const store = new PgSecretStore(source);
+    const store = new PgSecretStore(database);
     const values = await Promise.all([1, 2, 3].map((n) => store.getOrCreate('s', () => Buffer.alloc(4, n))));
     expect(new Set(values.map((value) => Buffer.from(value).toString('hex'))).size).toBe(1);
   });

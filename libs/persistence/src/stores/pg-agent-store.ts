@@ -8,20 +8,19 @@ import {
   type RunPolicy,
   type StoredAgent,
 } from '#lib/domain';
-import type { DataSource, EntityManager } from 'typeorm';
-import { AgentRow, AgentsFileRow, BackendVersionRow } from '../entities/agent.row.js';
-import { orUnavailable } from '../unavailable.js';
+import type pg from 'pg';
+import type { Database, Statement } from '../database.js';
 import { auditValues, insertAuditValues } from './audit.columns.js';
 import { APPLY_TOOLS, TOOLS_LOCK } from './pg-tool-store.js';
 
 /** Agents and backend versions in Postgres. */
 export class PgAgentStore extends AgentStore {
-  constructor(private readonly source: DataSource) {
+  constructor(private readonly database: Database) {
     super();
   }
 
-  override all(): Promise<readonly StoredAgent[]> {
-    return orUnavailable(allAgents(this.source.manager));
+  override async all(): Promise<readonly StoredAgent[]> {
+    return (await this.database.query<AgentRow>(ALL, [])).map(decodeAgent);
   }
 
   /** One gateway at a time: of many that bring the same file, one applies it. An older file that comes back is new again. */
@@ -30,25 +29,28 @@ export class PgAgentStore extends AgentStore {
     agents: readonly AgentFileEntry[],
     tools: readonly AgentFileEntry[] = [],
   ): Promise<boolean> {
-    return this.alone(async (manager) => {
-      const [latest] = await manager.getRepository(AgentsFileRow).find({ order: { appliedAt: 'DESC' }, take: 1 });
-      if (latest?.digest === digest) return false;
-      await manager.query(APPLIED, [digest, ...auditValues(appliedFile(digest, agents.length))]);
+    return this.alone(async (client) => {
+      const { rows } = await client.query<{ digest: string }>(LATEST_FILE);
+      if (rows[0]?.digest === digest) return false;
+      await client.query(APPLIED, [digest, ...auditValues(appliedFile(digest, agents.length))]);
       const ids = agents.map((agent) => agent.id);
-      await manager.query('delete from agents where id <> all ($1)', [ids]);
-      await manager.query(UPSERT_AGENTS, [ids, agents.map((agent) => JSON.stringify(agent))]);
-      await manager.query('select pg_advisory_xact_lock($1)', [TOOLS_LOCK]);
-      await manager.query(APPLY_TOOLS, [tools.map(({ id }) => id), tools.map((tool) => JSON.stringify(tool))]);
+      await client.query('delete from agents where id <> all ($1)', [ids]);
+      await client.query(UPSERT_AGENTS, [ids, agents.map((agent) => JSON.stringify(agent))]);
+      await client.query('select pg_advisory_xact_lock($1)', [TOOLS_LOCK]);
+      await client.query(APPLY_TOOLS, [tools.map(({ id }) => id), tools.map((tool) => JSON.stringify(tool))]);
       return true;
     });
   }
 
   override change(decide: (agents: readonly StoredAgent[]) => AgentEdit): Promise<StoredAgent> {
-    return this.alone(async (manager) => write(manager, decide(await allAgents(manager))));
+    return this.alone(async (client) => {
+      const { rows } = await client.query<AgentRow>(ALL);
+      return write(client, decide(rows.map(decodeAgent)));
+    });
   }
 
   override async activeTasks(): Promise<ReadonlyMap<string, number>> {
-    const rows = await orUnavailable(this.source.query<{ agent_id: string; tasks: number }[]>(ACTIVE_TASKS));
+    const rows = await this.database.query<{ agent_id: string; tasks: number }>(ACTIVE_TASKS, []);
     return new Map(rows.map((row) => [row.agent_id, row.tasks] as const));
   }
 
@@ -58,52 +60,51 @@ export class PgAgentStore extends AgentStore {
     const policy = JSON.stringify(backend.policy);
     const content = JSON.stringify([agentId, runner, pool, options, policy]);
     const id = `bv_${createHash('sha256').update(content).digest('hex').slice(0, 32)}`;
-    await orUnavailable(
-      this.source
-        .createQueryBuilder()
-        .insert()
-        .into(BackendVersionRow)
-        .values({ id, agentId, runner, pool, options, policy, createdAt: () => 'clock_timestamp()' })
-        .orIgnore()
-        .execute(),
-    );
+    await this.database.query(STORE_VERSION, [id, agentId, runner, pool, options, policy]);
     return { id, agentId, runner, pool, options: backend.options, policy: JSON.parse(policy) as RunPolicy };
   }
 
   /** In one transaction, while nobody else changes agents. */
-  private alone<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
-    return orUnavailable(
-      this.source.transaction(async (manager) => {
-        await manager.query('select pg_advisory_xact_lock($1)', [LOCK_KEY]);
-        return work(manager);
-      }),
-    );
+  private alone<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    return this.database.transaction(async (client) => {
+      await client.query('select pg_advisory_xact_lock($1)', [LOCK_KEY]);
+      return work(client);
+    });
   }
 }
 
-async function allAgents(manager: EntityManager): Promise<readonly StoredAgent[]> {
-  const rows = await manager.getRepository(AgentRow).find({ order: { id: 'ASC' } });
-  return rows.map((row) => ({
-    id: row.id,
-    source: JSON.parse(row.declaration) as StoredAgent['source'],
-    version: row.version,
-    updatedAtMs: row.updatedAt.getTime(),
-  }));
+interface AgentRow {
+  readonly id: string;
+  readonly declaration: string;
+  readonly version: number;
+  readonly updated_at: Date;
 }
 
-async function write(manager: EntityManager, { id, source, replaces, audit }: AgentEdit): Promise<StoredAgent> {
-  const rows = await manager.query<{ version: number; updated_at: Date }[]>(WRITE, [
-    id,
-    JSON.stringify(source),
-    replaces ?? null,
-    ...auditValues(audit),
-  ]);
+function decodeAgent(row: AgentRow): StoredAgent {
+  const source = JSON.parse(row.declaration) as StoredAgent['source'];
+  return { id: row.id, source, version: row.version, updatedAtMs: row.updated_at.getTime() };
+}
+
+async function write(client: pg.PoolClient, { id, source, replaces, audit }: AgentEdit): Promise<StoredAgent> {
+  const values = [id, JSON.stringify(source), replaces ?? null, ...auditValues(audit)];
+  const { rows } = await client.query<Pick<AgentRow, 'version' | 'updated_at'>>(WRITE, values);
   const [row] = rows;
   if (!row) throw new Error('an agent changed while nobody could change it');
   return { id, source, version: row.version, updatedAtMs: row.updated_at.getTime() };
 }
 
 const LOCK_KEY = 7_305_810_002;
+
+const ALL: Statement = { name: 'agent-store.all', text: 'select * from agents order by id' };
+
+const LATEST_FILE = 'select digest from agents_file order by applied_at desc limit 1';
+
+const STORE_VERSION: Statement = {
+  name: 'agent-store.store-version',
+  text: `
+insert into backend_versions (id, agent_id, runner, pool, options, policy, created_at)
+values ($1, $2, $3, $4, $5, $6, clock_timestamp()) on conflict do nothing`,
+};
 
 const APPLIED = `
 with applied as (
@@ -141,5 +142,7 @@ audited as (
 )
 select version, updated_at from written`;
 
-const ACTIVE_TASKS = `
-select agent_id, count(*)::int as tasks from tasks where finished_at is null group by agent_id`;
+const ACTIVE_TASKS: Statement = {
+  name: 'agent-store.active-tasks',
+  text: 'select agent_id, count(*)::int as tasks from tasks where finished_at is null group by agent_id',
+};

@@ -1,23 +1,25 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type AuditEntry, type KeyRecord, type KeyStore, MAX_LIVE_SECRETS, type NewKey } from '#lib/domain';
-import type { DataSource } from 'typeorm';
 import { createDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { MemoryKeyStore } from '../../../../test/support/memory-key-store.js';
-import { openDataSource } from '../data-source.js';
+import { Database } from '../database.js';
 import { PgKeyStore } from './pg-key-store.js';
 
 let test: TestDatabase;
-let source: DataSource;
+let database: Database;
 
 beforeAll(async () => {
   test = await createDatabase();
-  source = await openDataSource(test.url);
+  database = new Database({ databaseUrl: test.url, max: 2, name: 'test' });
 });
 
 afterAll(async () => {
-  await source.destroy();
+  await database.close();
   await test.drop();
 });
+
+const query = <Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> =>
+  database.query({ name: '', text }, values);
 
 const hash = (n: number): Uint8Array => Buffer.alloc(32, n);
 const FAR_MS = 4_000_000_000_000;
@@ -44,7 +46,7 @@ const hex = ({ secretHash, retiring }: KeyRecord): string[] =>
   [secretHash, ...retiring.map((old) => old.secretHash)].map((one) => Buffer.from(one).toString('hex').slice(0, 2));
 
 describe.each([
-  ['in Postgres', () => new PgKeyStore(source)],
+  ['in Postgres', () => new PgKeyStore(database)],
   ['in memory', () => new MemoryKeyStore()],
 ] as const)('keys %s', (_, open) => {
   let store: KeyStore;
@@ -52,10 +54,10 @@ describe.each([
 
   beforeEach(async () => {
     store = open();
-    await source.query('delete from api_keys');
-    const [{ n }] = await source.query<[{ n: number }]>('select count(*)::int as n from audit_records');
+    await query('delete from api_keys');
+    const [row] = await query<{ n: number }>('select count(*)::int as n from audit_records');
     const stored = (): Promise<unknown[]> =>
-      source.query('select action, target from audit_records order by at offset $1', [n]);
+      query('select action, target from audit_records order by at offset $1', [row?.n]);
     records = store instanceof MemoryKeyStore ? async () => (store as MemoryKeyStore).records : stored;
   });
 
@@ -135,8 +137,8 @@ describe.each([
 
 describe('the last use of keys', () => {
   it('is written down at most once in some minutes, whoever else is at the row', async () => {
-    const store = new PgKeyStore(source);
-    await source.query('delete from api_keys');
+    const store = new PgKeyStore(database);
+    await query('delete from api_keys');
     for (const id of ['a', 'b', 'c']) await store.put(key(id), audit('key.create', id));
     await Promise.all([store.markUsed(['a', 'b']), store.markUsed(['b', 'a', 'nobody'])]);
     const first = await store.find('a');
@@ -146,7 +148,7 @@ describe('the last use of keys', () => {
   });
 
   it('refuses a cursor that it did not give out', async () => {
-    const store = new PgKeyStore(source);
+    const store = new PgKeyStore(database);
     await expect(store.list({}, { limit: 1, cursor: 'eCB5' })).rejects.toMatchObject({ code: 'invalid_request' });
   });
 });

@@ -10,42 +10,32 @@ import {
   type Rotation,
   type Scope,
 } from '#lib/domain';
-import type { DataSource, Repository } from 'typeorm';
-import { ApiKeyRow } from '../entities/access.row.js';
-import { orUnavailable } from '../unavailable.js';
+import type { Database, Statement } from '../database.js';
 import { auditValues, insertAuditValues } from './audit.columns.js';
 import { cut, decodeCursor } from './page.js';
 
 /** API keys in Postgres. */
 export class PgKeyStore extends KeyStore {
-  constructor(private readonly source: DataSource) {
+  constructor(private readonly database: Database) {
     super();
   }
 
   override async find(id: string): Promise<KeyRecord | undefined> {
-    const row = await orUnavailable(this.keys().findOneBy({ id }));
-    return row ? decodeKey(row) : undefined;
+    const [row] = await this.database.query<ApiKeyRow>(FIND, [id]);
+    return row && decodeKey(row);
   }
 
   override async lapsed(ids: readonly string[]): Promise<readonly string[]> {
-    const rows = await orUnavailable(this.keys().query<{ id: string }[]>(LAPSED, [ids]));
+    const rows = await this.database.query<{ id: string }>(LAPSED, [ids]);
     return rows.map(({ id }) => id);
   }
 
   override async list({ tenant, principal }: KeyFilter, page: PageRequest): Promise<Page<KeyRecord>> {
-    const query = this.keys()
-      .createQueryBuilder('k')
-      .orderBy({ 'k.createdAt': 'ASC', 'k.id': 'ASC' })
-      .limit(page.limit + 1);
-    if (tenant !== undefined) query.andWhere('k.tenant = :tenant', { tenant });
-    if (principal !== undefined) query.andWhere('k.principal = :principal', { principal });
-    const after = decodeCursor(page, CURSOR)?.split(' ');
-    if (after) {
-      const at = new Date(Number(after[0]));
-      query.andWhere('(k.created_at, k.id) > (:at::timestamptz, :id)', { at, id: after[1] });
-    }
-    const keys = (await orUnavailable(query.getMany())).map(decodeKey);
-    return cut(keys, page, ({ createdAtMs, id }) => `${createdAtMs} ${id}`);
+    const [createdAtMs, id] = decodeCursor(page, CURSOR)?.split(' ') ?? [];
+    const after = createdAtMs === undefined ? null : new Date(Number(createdAtMs));
+    const values = [tenant ?? null, principal ?? null, after, id ?? null, page.limit + 1];
+    const keys = (await this.database.query<ApiKeyRow>(LIST, values)).map(decodeKey);
+    return cut(keys, page, (key) => `${key.createdAtMs} ${key.id}`);
   }
 
   override async put({ expiresAtMs, ...key }: NewKey, audit: AuditEntry): Promise<void> {
@@ -55,7 +45,8 @@ export class PgKeyStore extends KeyStore {
   }
 
   override async any(): Promise<boolean> {
-    return orUnavailable(this.keys().exists());
+    const [row] = await this.database.query<{ any: boolean }>(ANY, []);
+    return row?.any ?? false;
   }
 
   override rotate({ id, secretHash, overlapMs }: Rotation, audit: AuditEntry): Promise<boolean> {
@@ -67,29 +58,41 @@ export class PgKeyStore extends KeyStore {
   }
 
   override async markUsed(ids: readonly string[]): Promise<void> {
-    await orUnavailable(this.source.query(MARK_USED, [ids]));
+    await this.database.query(MARK_USED, [ids]);
   }
 
   /** Whether it changed a key; only then there is a record of it. */
-  private async write(text: string, values: readonly unknown[], audit: AuditEntry): Promise<boolean> {
-    const query = this.source.query<unknown[]>(text, [...values, ...auditValues(audit)]);
-    return (await orUnavailable(query)).length > 0;
+  private async write(change: Statement, values: readonly unknown[], audit: AuditEntry): Promise<boolean> {
+    return (await this.database.query(change, [...values, ...auditValues(audit)])).length > 0;
   }
+}
 
-  private keys(): Repository<ApiKeyRow> {
-    return this.source.getRepository(ApiKeyRow);
-  }
+interface ApiKeyRow {
+  readonly id: string;
+  readonly secret_hash: Buffer;
+  readonly tenant: string;
+  readonly principal: string;
+  readonly scopes: readonly string[];
+  readonly created_at: Date;
+  readonly expires_at: Date | null;
+  readonly revoked_at: Date | null;
+  readonly retiring: readonly { readonly hash: string; readonly until: number }[];
+  readonly label: string | null;
+  readonly rotated_at: Date | null;
+  readonly last_used_at: Date | null;
 }
 
 /** When it was made, in ms since the epoch, and its id. */
 const CURSOR = /^\d{1,15} [a-z0-9]{1,32}$/;
 
 /** A statement that changes a key, the parameters of its record following its own. */
-function audited(change: string, parameters: number): string {
-  return `with changed as (${change} returning id), audited as (${insertAuditValues(parameters + 1, 'changed')}) select id from changed`;
+function audited(name: string, change: string, parameters: number): Statement {
+  const text = `with changed as (${change} returning id), audited as (${insertAuditValues(parameters + 1, 'changed')}) select id from changed`;
+  return { name: `key-store.${name}`, text };
 }
 
 const PUT = audited(
+  'put',
   `
 insert into api_keys (id, secret_hash, tenant, principal, scopes, label, expires_at, created_at)
 values ($1, $2, $3, $4, $5, $6, $7, clock_timestamp())
@@ -104,6 +107,7 @@ const STILL_RETIRING = `jsonb_array_elements(retiring) as r where (r ->> 'until'
 
 /** The secret that was is added to those that retire; those whose time is over go. */
 const ROTATE = audited(
+  'rotate',
   `
 update api_keys set secret_hash = $2, rotated_at = clock_timestamp(),
   retiring = case when $3::bigint = 0 then '[]' else
@@ -114,38 +118,57 @@ where id = $1 and revoked_at is null and (expires_at is null or expires_at > clo
   3,
 );
 
-const LAPSED = `
-select id from api_keys where id = any ($1) and (revoked_at is not null or expires_at <= clock_timestamp())`;
+const FIND: Statement = { name: 'key-store.find', text: 'select * from api_keys where id = $1' };
+
+const ANY: Statement = { name: 'key-store.any', text: 'select exists (select from api_keys) as any' };
+
+const LIST: Statement = {
+  name: 'key-store.list',
+  text: `select * from api_keys
+where ($1::text is null or tenant = $1) and ($2::text is null or principal = $2)
+  and ($3::timestamptz is null or (created_at, id) > ($3, $4::text))
+order by created_at, id limit $5`,
+};
+
+const LAPSED: Statement = {
+  name: 'key-store.lapsed',
+  text: `
+select id from api_keys where id = any ($1) and (revoked_at is not null or expires_at <= clock_timestamp())`,
+};
 
 const REVOKE = audited(
+  'revoke',
   `update api_keys set revoked_at = clock_timestamp(), retiring = '[]' where id = $1 and revoked_at is null`,
   1,
 );
 
 /** Seldom enough to cost nothing, and in one order for all processes; a row that somebody changes is left for the next time. */
-const MARK_USED = `
+const MARK_USED: Statement = {
+  name: 'key-store.mark-used',
+  text: `
 update api_keys k set last_used_at = clock_timestamp()
 from (
   select id from api_keys
   where id = any ($1) and (last_used_at is null or last_used_at < clock_timestamp() - interval '4 minutes')
   order by id for no key update skip locked
 ) due
-where k.id = due.id`;
+where k.id = due.id`,
+};
 
 function decodeKey(row: ApiKeyRow): KeyRecord {
   const timeOf = (time: Date | null): number | null => time?.getTime() ?? null;
   return {
     id: row.id,
-    secretHash: row.secretHash,
+    secretHash: row.secret_hash,
     retiring: row.retiring.map(({ hash, until }) => ({ secretHash: Buffer.from(hash, 'hex'), untilMs: until })),
     tenant: row.tenant,
     principal: row.principal,
     scopes: row.scopes as Scope[],
     label: row.label,
-    createdAtMs: row.createdAt.getTime(),
-    rotatedAtMs: timeOf(row.rotatedAt),
-    expiresAtMs: timeOf(row.expiresAt),
-    revokedAtMs: timeOf(row.revokedAt),
-    lastUsedAtMs: timeOf(row.lastUsedAt),
+    createdAtMs: row.created_at.getTime(),
+    rotatedAtMs: timeOf(row.rotated_at),
+    expiresAtMs: timeOf(row.expires_at),
+    revokedAtMs: timeOf(row.revoked_at),
+    lastUsedAtMs: timeOf(row.last_used_at),
   };
 }

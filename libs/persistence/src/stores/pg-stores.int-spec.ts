@@ -3,7 +3,6 @@ import type { Append, EventBody, EventDraft, Submission, TaskId, TaskKey } from 
 import { newEventId, newTaskKey } from '#lib/platform';
 import { createDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { Database } from '../database.js';
-import { openDataSource } from '../data-source.js';
 import { PgAgentStore } from './pg-agent-store.js';
 import { PgEventLog } from './pg-event-log.js';
 import { PgRunStore } from './pg-run-store.js';
@@ -24,7 +23,6 @@ beforeAll(async () => {
   log = new PgEventLog(database, database);
   runs = new PgRunStore(database);
   tasks = new PgTaskStore(database);
-  const source = await openDataSource(test.url);
   const policy = {
     onLost: 'resume',
     maxRuns: 3,
@@ -35,7 +33,7 @@ beforeAll(async () => {
     tools: ['of-backend'],
   } as const;
   backendId = (
-    await new PgAgentStore(source).backendVersion({
+    await new PgAgentStore(database).backendVersion({
       agentId: 'a',
       runner: 'scripted',
       pool: 'scripted',
@@ -43,7 +41,6 @@ beforeAll(async () => {
       policy,
     })
   ).id;
-  await source.destroy();
 });
 
 afterAll(async () => {
