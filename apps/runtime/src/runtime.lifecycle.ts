@@ -1,7 +1,7 @@
 import type { Logger, Metrics } from '#lib/domain';
 import { createSweeps, type EventWriter, type SessionAdvancer, SweepLoop } from '#lib/execution';
 import type { Readiness } from '#lib/platform';
-import { prepareBuiltinTools, type ToolDirectory } from '#lib/tools';
+import type { ToolDirectory } from '#lib/tools';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RuntimeConfig } from './config.js';
@@ -47,7 +47,6 @@ export class RuntimeLifecycle {
     const { infrastructure, adapters, advancer, live, logger, metrics, intake, readiness, writer } = this.parts;
     const { messaging, partitions, runs, blobs, removals, retention } = infrastructure;
     await this.assertSchema();
-    prepareBuiltinTools();
     const leftovers = await removeLeftovers(this.config.workDir, hostname());
     if (leftovers.length > 0) logger.info('workspaces of runtimes that are gone were removed', { leftovers });
     await this.parts.tools.open();

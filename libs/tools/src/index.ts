@@ -1,6 +1,6 @@
 export type { Approval } from './approvals.js';
 export { argumentFaults } from './arguments.js';
-export { BUILTIN_CATALOG, BUILTIN_TOOLS, prepareBuiltinTools } from './builtin/catalog.js';
+export { BUILTIN_CATALOG, BUILTIN_TOOLS } from './builtin/catalog.js';
 export { targetOf, toolFaults } from './contract/declaration.check.js';
 export type { DeclarationTerms, StdioPolicy } from './contract/declaration.check.js';
 export { TOOL_DEFAULTS } from './contract/declaration.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { BUILTIN_TOOLS, prepareBuiltinTools } from './catalog.js';
+import { BUILTIN_TOOLS } from './catalog.js';
 
 const MEBIBYTE = 1024 * 1024;
 const TEXTS = {
@@ -13,7 +13,6 @@ const CALL = { tenant: 't', taskId: 'task', toolCallId: 'call_1', idempotencyKey
 
 describe('BUILTIN_TOOLS', () => {
   it.each(Object.entries(TEXTS))('work through a mebibyte of %s in seconds', async (_name, text) => {
-    prepareBuiltinTools();
     const input = text.repeat(Math.ceil(MEBIBYTE / Buffer.byteLength(text)));
     const { signal } = new AbortController();
     const startedMs = performance.now();
@@ -22,7 +21,6 @@ describe('BUILTIN_TOOLS', () => {
   });
 
   it('let other work go on meanwhile and stop soon after an abort', async () => {
-    prepareBuiltinTools();
     const input = TEXTS.English.repeat(20_000);
     for (const tool of BUILTIN_TOOLS.values()) {
       const abort = new AbortController();

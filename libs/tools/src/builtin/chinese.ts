@@ -65,7 +65,7 @@ export function tagChinese(text: string): TaggedWord[] {
 }
 
 /** Loads the lexicons; later calls return at once. */
-export function loadChinese(): ChineseLexicon {
+function loadChinese(): ChineseLexicon {
   lexicon ??= readLexicon();
   return lexicon;
 }

@@ -63,7 +63,7 @@ interface EnglishLexicon {
 let lexicon: EnglishLexicon | undefined;
 
 /** Loads the lexicons; later calls return at once. */
-export function loadEnglish(): EnglishLexicon {
+function loadEnglish(): EnglishLexicon {
   lexicon ??= readLexicon();
   return lexicon;
 }
