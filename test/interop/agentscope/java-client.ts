@@ -1,29 +1,13 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 
-/** The release that is looked for, and where its sources are when a repository does not have it. */
+/** From wherever Maven's own settings say. */
 const VERSION = process.env['AGENTSCOPE_VERSION'] ?? '2.0.3';
-const SOURCES = process.env['AGENTSCOPE_JAVA'];
+const HARNESS = `io.agentscope:agentscope-harness:${VERSION}`;
 const MAIN = path.resolve(import.meta.dirname, 'RemoteClient.java');
-/** What the parent's classes stand on. */
-const LIBRARIES = [
-  'com.fasterxml.jackson.core:jackson-databind:2.21.1',
-  'com.fasterxml.jackson.datatype:jackson-datatype-jsr310:2.21.1',
-  'com.fasterxml.jackson.dataformat:jackson-dataformat-yaml:2.21.1',
-  'com.github.victools:jsonschema-generator:4.38.0',
-  'com.github.victools:jsonschema-module-jackson:4.38.0',
-  'com.networknt:json-schema-validator:2.0.0',
-  'com.squareup.okhttp3:okhttp-jvm:5.3.2',
-  'io.modelcontextprotocol.sdk:mcp:0.17.0',
-  'io.opentelemetry:opentelemetry-api:1.61.0',
-  'io.projectreactor:reactor-core:3.8.1',
-  'org.apache.commons:commons-compress:1.28.0',
-  'org.xerial:sqlite-jdbc:3.50.3.0',
-  'org.yaml:snakeyaml:2.6',
-  'org.slf4j:slf4j-nop:2.0.17',
-];
+const SILENT_LOG = 'org.slf4j:slf4j-nop:2.0.17';
 
 /** Compiles the client below a folder and answers its class path, or says in a line what is missing. */
 export function compileClient(folder: string): { readonly classPath: string } | { readonly missing: string } {
@@ -34,25 +18,10 @@ export function compileClient(folder: string): { readonly classPath: string } | 
   const classes = path.join(folder, 'classes');
   mkdirSync(classes, { recursive: true });
   const classPath = `${classes}${path.delimiter}${jars}/*`;
-  if (SOURCES === undefined) {
-    if (!fetchJars(folder, jars, [`io.agentscope:agentscope-harness:${VERSION}`, LIBRARIES.at(-1)!])) {
-      return {
-        missing: `io.agentscope:agentscope-harness:${VERSION} in a Maven repository, or AGENTSCOPE_JAVA, a clone of agentscope-ai/agentscope-java`,
-      };
-    }
-    compile(['-d', classes, '-cp', classPath, MAIN]);
-    return { classPath };
-  }
-  const roots = ['agentscope-core', 'agentscope-harness'].map((module) => path.join(SOURCES, module, 'src/main/java'));
-  const missing = roots.find((root) => !existsSync(root));
-  if (missing !== undefined) return { missing };
-  if (!fetchJars(folder, jars, LIBRARIES)) return { missing: LIBRARIES.join(', ') };
-  compile(['-d', classes, '-cp', classPath, '-sourcepath', roots.join(path.delimiter), MAIN]);
+  if (!fetchJars(folder, jars, [HARNESS, SILENT_LOG])) return { missing: `${HARNESS} in a Maven repository` };
+  const args = ['--release', '17', '-proc:none', '-nowarn', '-d', classes, '-cp', classPath, MAIN];
+  execFileSync('javac', args, { stdio: 'pipe' });
   return { classPath };
-}
-
-function compile(args: readonly string[]): void {
-  execFileSync('javac', ['--release', '17', '-proc:none', '-nowarn', '-implicit:class', ...args], { stdio: 'pipe' });
 }
 
 function fetchJars(folder: string, jars: string, coordinates: readonly string[]): boolean {

@@ -3,17 +3,15 @@ import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 
-const TOOLSY = 'github.com/skosovsky/toolsy';
-const VERSION = 'v0.20.6';
-/** Where a clone of it is, when a module proxy does not have it. */
-const CLONE = process.env['TOOLSY_GO'];
+/** Where Go gets it from is said by its own environment: a module proxy, or what `GOFLAGS` or `GOWORK` name. */
+const MODULE = 'github.com/skosovsky/toolsy/agents v0.20.6';
 const MAIN = path.resolve(import.meta.dirname, 'main.go');
 
 /** Builds the client below a folder and answers its program, or says in a line what is missing. */
 export function buildClient(folder: string): { readonly program: string } | { readonly missing: string } {
   const module = path.join(folder, 'client');
   mkdirSync(module, { recursive: true });
-  writeFileSync(path.join(module, 'go.mod'), `module switchyard/interop\n\ngo 1.26\n\n${requirements()}`);
+  writeFileSync(path.join(module, 'go.mod'), `module switchyard/interop\n\ngo 1.26\n\nrequire ${MODULE}\n`);
   cpSync(MAIN, path.join(module, 'main.go'));
   const program = path.join(folder, 'step-stream');
   const { error, status, stderr } = spawnSync('go', ['build', '-mod=mod', '-o', program, '.'], {
@@ -25,16 +23,7 @@ export function buildClient(folder: string): { readonly program: string } | { re
   if (status === 0) return { program };
   if (error && 'code' in error && error.code === 'ENOENT') return { missing: 'go 1.26 or newer' };
   const why = stderr.split('\n').find((line) => line !== '' && !line.startsWith('go: downloading')) ?? String(error);
-  return { missing: `${TOOLSY}/agents ${VERSION} from a module proxy, or TOOLSY_GO, a clone of it (${why})` };
-}
-
-function requirements(): string {
-  if (CLONE === undefined) return `require ${TOOLSY}/agents ${VERSION}\n`;
-  const lines = ['', '/agents', '/toolkits/httptool'].map((folder) => [
-    `require ${TOOLSY}${folder} v0.0.0`,
-    `replace ${TOOLSY}${folder} => ${path.join(path.resolve(CLONE), folder)}`,
-  ]);
-  return `${lines.flat().join('\n')}\n`;
+  return { missing: `${MODULE} (${why})` };
 }
 
 /** A step as the client has read it. */
