@@ -121,11 +121,6 @@ module.exports = {
       { path: npm('pg', 'pg-[^/]+') },
     ),
     rule('redis-only-in-messaging', { pathNot: ['^libs/messaging/', TEST] }, { path: npm('bullmq', 'ioredis') }),
-    rule(
-      'entities-stay-inside',
-      { pathNot: ['^libs/persistence/', '^test/support/'] },
-      { path: '^libs/persistence/src/entities/' },
-    ),
 
     rule('gateway-knows-no-adapter', { path: '^apps/gateway/src/' }, { path: '^libs/adapters/', pathNot: CATALOG }),
     rule(

@@ -51,16 +51,6 @@ describe('migrate', () => {
     }
   });
 
-  it('leaves no difference between the entities and the schema', async () => {
-    const source = await createOwnerDataSource(test.url).initialize();
-    try {
-      const { upQueries } = await source.driver.createSchemaBuilder().log();
-      expect(upQueries.map((query) => query.query)).toEqual([]);
-    } finally {
-      await source.destroy();
-    }
-  });
-
   it('has no column of a task that is neither compared with its events nor known to stand beside them', async () => {
     const owner = await ownerClient(test.url);
     const { rows } = await owner.query<{ name: string }>(
