@@ -133,6 +133,21 @@ describe('a key', () => {
     ]);
   });
 
+  it('that is revoked while it waits for a step of Agent Protocol is handed none, and who asks next has it', async () => {
+    const { id, key } = await made({ scopes: ['tasks:submit', 'tasks:read'] });
+    const task = await ask('POST', `${there}/v1/tasks`, key, { agent_id: 'scripted', input: 'x' });
+    const taskId = String(task.body['task_id']);
+    const steps = `${there}/ap/v1/agent/tasks/${taskId}/steps`;
+    const waiting = ask('POST', steps, key, {});
+    const stream = await EventStream.open(`${there}/v1/tasks/${taskId}/events`, { key });
+    expect((await ask('DELETE', `/v1/keys/${id}`, keys.ann)).status).toBe(200);
+    expect(await stream.text()).toMatch(/retry: 1000\n\n$/);
+    expect((await ask('POST', `/v1/tasks/${taskId}/cancel`, keys.ann, {})).status).toBe(202);
+    expect((await waiting).status).toBe(401);
+    const next = await ask('POST', steps, keys.ann, {});
+    expect([next.status, next.body['is_last']]).toEqual([200, true]);
+  });
+
   it('that has expired is refused, though it was good a moment before', async () => {
     const { id, key } = await made({ expires_at: new Date(Date.now() + 1_500).toISOString() });
     expect(await works(key, there)).toBe(true);

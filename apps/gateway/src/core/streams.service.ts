@@ -138,7 +138,8 @@ export class StreamsService {
 
   /**
    * Reads what `openSelectedEvents` gives, until `visit` has an answer; undefined when the time is over, or the task. Rejects
-   * with the reason of `signal`, or `rate_limited` where too many wait.
+   * with the reason of `signal`, or `rate_limited` where too many wait, or RefusedCredential: `visit` sees nothing that came
+   * after the caller's credential was seen to have lapsed.
    */
   async follow<T>(
     caller: Caller,
@@ -146,13 +147,14 @@ export class StreamsService {
     { timeoutMs, signal, types }: Following,
     visit: (events: readonly LoggedEvent[]) => Promise<T | undefined>,
   ): Promise<T | undefined> {
-    const deadlineMs = performance.now() + timeoutMs;
+    const sinceMs = performance.now();
     const slot = this.quotas.hold('waits', caller);
     try {
       const events = await this.openSelectedEvents(seen, types);
       try {
         for (;;) {
-          const next = await within(events.next(), deadlineMs - performance.now(), signal);
+          const next = await within(events.next(), sinceMs + timeoutMs - performance.now(), signal);
+          await this.tasks.assertStill(caller, sinceMs);
           if (!next || next.done) return undefined;
           const answer = await visit(next.value);
           if (answer !== undefined) return answer;
